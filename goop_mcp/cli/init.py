@@ -4,7 +4,7 @@ import click
 
 from goop_mcp import services
 from goop_mcp.cli.options import PROJECT, opened_application
-from goop_mcp.cli.streams import show
+from goop_mcp.cli.streams import complain, show
 from goop_mcp.memory.times import utc_now, written
 
 __all__ = ["init"]
@@ -32,5 +32,7 @@ def init(project: str | None, name: str | None) -> int:
 
     lines = [f"created {path}" for path in done.created] + [f"kept {path}" for path in done.kept]
     show("".join(f"{line}\n" for line in lines))
+    if done.remark is not None:
+        complain(done.remark)
 
     return 0

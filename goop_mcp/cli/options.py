@@ -171,14 +171,26 @@ def file_or_report(file: str | None, report: int | None) -> str:
 
 
 def text_of_report(
-    report: int, *, project: str | None, database: str | None, project_id: str | None
+    report: int,
+    *,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+    must_count: bool = False,
 ) -> str:
     """Return the envelope of the recorded report; the others are the values of these options.
 
-    Raises SettingsError and what `recorded_text` raises.
+    With `must_count`, a report that does not count is named on stderr. Raises SettingsError and
+    what `recorded_text` raises.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
-        return services.reply_sources.recorded_text(application.store, report)
+        text = services.reply_sources.recorded_text(application.store, report)
+        if must_count:
+            about = services.recorded_reports.show_report(application.store, report).about
+            if about.retired is not None:
+                complain(f"note: report {report} does not count: {about.why_not}")
+
+        return text
 
 
 def read_fields(source: str | None) -> tuple[str, str]:

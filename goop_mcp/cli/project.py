@@ -9,7 +9,7 @@ import click
 from goop_mcp import services
 from goop_mcp.cli.init import init
 from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_application
-from goop_mcp.cli.pages import show_page
+from goop_mcp.cli.pages import show_page, with_commands_of_the_terminal
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.status import WAITING, status
 from goop_mcp.cli.streams import complain, emit_json, person_at_terminal, show
@@ -83,7 +83,8 @@ def _step(command: Callable[..., ProjectStep]) -> Callable[..., int]:
                 lines.append(f"- To take it back: {result.undo}")
 
             parts = [result.message.rstrip(), *(["\n".join(lines)] if lines else [])]
-            show_page("\n\n".join(parts) + "\n", colour=colour)
+            page = with_commands_of_the_terminal("\n\n".join(parts) + "\n", phase=result.phase)
+            show_page(page, colour=colour)
 
         return _CODES[result.status]
 
@@ -112,10 +113,6 @@ def _taken(
     if result.status != "waiting" or result.confirmation is None or result.choices is None:
         return result
     if not asks:
-        complain(
-            f'a person has to confirm this: run "{result.command}" on a terminal, or answer the'
-            " question at an MCP client that shows it"
-        )
         return result
 
     show("".join(f"{line}\n" for line in result.question))

@@ -25,6 +25,7 @@ from goop_mcp.cli.streams import complain, emit, emit_json, person_at_terminal, 
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
+from goop_mcp.messages.quoting import inert, line, paragraph
 from goop_mcp.routing import RoutingContext
 from goop_mcp.services.build_report import PROTOCOLS, build_report
 from goop_mcp.services.hand_over import parse_fields
@@ -39,6 +40,7 @@ from goop_mcp.services.recorded_reports import (
 )
 from goop_mcp.services.report_pages import report_list_page, report_page
 from goop_mcp.services.user_files import read_reply
+from goop_mcp.validation.findings import Severity
 
 __all__ = ["reports"]
 
@@ -232,10 +234,20 @@ def record_command(
         "no_report": "The reply holds no report; nothing was recorded.",
         "rejected": f"Not recorded. {recorded.verdict.feedback}",
     }[recorded.status]
-    remarks = "".join(f"\n- {remark}" for remark in recorded.remarks)
     done = recorded.status in {"recorded", "duplicate"}
+    remarks = [*recorded.remarks]
+    if done:
+        decision, findings = recorded.decision, (*recorded.verdict.findings, *recorded.findings)
+        page += f"\n\nDecision: {', '.join(decision.actions)}. {paragraph(decision.reason)}\n"
+        # The words of the reply are in them: a warning must not look like a part of the page.
+        remarks += [
+            f"warning: {inert(line(each.message))} ({each.rule})"
+            for each in findings
+            if each.severity is Severity.WARNING
+        ]
+    listed = "".join(f"\n- {remark}" for remark in remarks)
 
-    return recorded.to_dict(), f"{page}{remarks}\n", 0 if done else NOT_DONE
+    return recorded.to_dict(), f"{page}{listed}\n", 0 if done else NOT_DONE
 
 
 @reports.command(short_help="Withdraw a report of this round.")

@@ -82,7 +82,9 @@ def route(
     text = (
         read_reply(file, stdin=standard_input())
         if report is None
-        else text_of_report(report, project=project, database=database, project_id=project_id)
+        else text_of_report(
+            report, project=project, database=database, project_id=project_id, must_count=True
+        )
     )
     mode: Mode = "strict" if strict else "lenient"
     home = project_folder(project)

@@ -3,7 +3,7 @@
 import click
 
 from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, TENANT, opened_application
-from goop_mcp.cli.pages import show_page
+from goop_mcp.cli.pages import show_page, with_commands_of_the_terminal
 from goop_mcp.cli.streams import emit_json
 from goop_mcp.services.project_status import project_status
 
@@ -46,6 +46,7 @@ def status(
     if form == "json":
         emit_json(found.to_dict())
     else:
-        show_page(found.to_markdown(), colour=colour)
+        page = with_commands_of_the_terminal(found.to_markdown(), phase=found.phase)
+        show_page(page, colour=colour)
 
     return WAITING if signals and found.waiting else 0

@@ -2,6 +2,7 @@
 
 import getpass
 import io
+import logging
 import os
 import re
 import shutil
@@ -56,6 +57,10 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+    # What is logged where no log was asked for reads like every other message of the program.
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(logging.Formatter("goop-mcp: %(message)s"))
 
 
 def show(text: str, *, colour: bool = False, to_stderr: bool = False) -> None:

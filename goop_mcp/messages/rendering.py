@@ -17,6 +17,7 @@ __all__ = [
     "decision_required",
     "gate_blocked",
     "gate_passed",
+    "no_project",
     "notice",
     "phase_complete",
     "phase_start",
@@ -110,6 +111,12 @@ def warning(reason: str, *, command: str | None = None, details: Sequence[str] =
     The result of a gate is `gate_blocked` (D-39).
     """
     return _blocked(StatusIcon.WARNING, reason, command, details)
+
+
+def no_project(*, command: str) -> str:
+    """Return that there is no project, with the command that creates it."""
+    reason = "There is no project here yet."
+    return _blocked(StatusIcon.WARNING, reason, command, (), context="No Project")
 
 
 def gate_passed() -> str:
@@ -217,11 +224,17 @@ def status_display(
     spec_locked: bool,
     accepted: bool,
     next_command: str | None = None,
+    interview_skipped: bool = False,
 ) -> str:
     """Return the status of a project and its gates (V-15)."""
     # The name of the project last: it may hold anything, also "{lock}".
     text = (
-        templates.STATUS_DISPLAY.replace("{interview}", _done_or_pending(done=interview_complete))
+        templates.STATUS_DISPLAY.replace(
+            "{interview}",
+            "✓ Skipped"
+            if interview_skipped and not interview_complete
+            else _done_or_pending(done=interview_complete),
+        )
         .replace("{lock}", "🔒 Locked" if spec_locked else "🔓 Unlocked")
         .replace("{acceptance}", _done_or_pending(done=accepted))
         .replace("{project}", line(project))
@@ -234,13 +247,20 @@ def _message(context: str, *parts: str) -> str:
     return "\n\n".join([templates.HEADER + line(context), *filter(None, parts), templates.DIVIDER])
 
 
-def _blocked(icon: StatusIcon, reason: str, command: str | None, details: Sequence[str]) -> str:
+def _blocked(
+    icon: StatusIcon,
+    reason: str,
+    command: str | None,
+    details: Sequence[str],
+    *,
+    context: str = "Gate Blocked",
+) -> str:
     # Replaced once: the reason may contain the same braces.
     head = templates.GATE_BLOCKED.replace("{icon}", icon.value, 1).replace(
         "{reason}", line(reason), 1
     )
     run = templates.RUN.replace("{command}", code(command)) if command else ""
-    return _message("Gate Blocked", head, _bullets(StatusIcon.BLOCKED, details), run)
+    return _message(context, head, _bullets(StatusIcon.BLOCKED, details), run)
 
 
 def _next_step(command: str | None) -> str:

@@ -8,7 +8,7 @@ from goop_mcp.redaction import redact
 from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.workspace.file_changes import GuardedWrite
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.layout import document_uri
+from goop_mcp.workspace.layout import HANDOFF, document_uri
 from goop_mcp.workspace.projections import (
     PROJECTED,
     ProjectionPlan,
@@ -156,7 +156,9 @@ def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:
         if each.path in newer
     ]
     remarks += [
-        f"somebody has changed {each.path} where it is ours; it is left alone, and ours is in"
+        f"{each.path} was changed by somebody and is kept; the new one is in {each.ours}"
+        if each.path.endswith(HANDOFF)
+        else f"somebody has changed {each.path} where it is ours; it is left alone, and ours is in"
         f" {each.ours}"
         for each in plan.conflicts
         if each.path not in newer

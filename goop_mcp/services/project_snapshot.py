@@ -58,6 +58,7 @@ __all__ = [
     "envelope_of",
     "snapshot_in",
     "take_snapshot",
+    "work_digest",
 ]
 
 HANDOFF_KIND = "handoff"
@@ -357,11 +358,29 @@ def _round_records(
     return RoundRecords(
         locked_spec=locked,
         bypasses=bypasses,
-        merge_confirmed=any(each.action == "confirm_merge" for each in confirmed),
+        merge_confirmed=_merge_is_confirmed(project, reading, round, confirmed),
         has_moved=moved,
         # The handoff that closes a round is used when the next one opens.
         has_resumed=bool(resumed) or written < round.first_revision,
     )
+
+
+def _merge_is_confirmed(
+    project: Project, reading: ReadTransaction, round: Round, confirmed: Sequence[Confirmation]
+) -> bool:
+    """Whether a person has confirmed the merge of the work as it is now, which is done."""
+    asked = {each.subject for each in confirmed if each.action == "confirm_merge"}
+    phase = project.state.phase if project.state is not None else None
+    if not asked or (round.is_open and phase != "accept"):
+        return False
+    return work_digest(reading, round) in asked
+
+
+def work_digest(reading: ReadTransaction, round: Round) -> str:
+    """Return a digest of the reports that count in `round`: another one is other work."""
+    newest = reading.reports(round=round.number, limit=1)
+    parts = (round.number, reading.report_count(round=round.number), *(each.id for each in newest))
+    return sha256(json.dumps(parts).encode())
 
 
 def bypass_for(name: GateName, reason: str) -> Bypass | None:

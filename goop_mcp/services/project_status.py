@@ -17,7 +17,7 @@ from goop_mcp.services.state_block import SHOWN_GATES, gate_ahead, next_command
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import MemoryFilter, Round
 from goop_mcp.validation.findings import Finding, Severity, excerpt
-from goop_mcp.workflow.gates import GATES, GateResult, judge_gate
+from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
 from goop_mcp.workspace.goopspec_database import CheckRecord
 from goop_mcp.workspace.history import HistoryEvent, read_history
@@ -133,16 +133,17 @@ class Waiting:
 class ProjectStatus:
     """The status of a project, without secrets. `phase` is None if state.json does not state it.
 
-    `gate_ahead` is the next gate. `drift` are findings, `conflicts` documents whose entries people
-    changed, `unreadable` and `warnings` messages. `memories` are numbers by type. `database` is the
-    location, `has_database` states whether it exists. `is_stale` states that the files do not show
-    all records yet, `is_readable` False that the database cannot be read. `current_wave` is that of
-    state.json. `events` are those of the folder history, newest first. `reported` are the tasks by
-    the status of their last reports, `verifications` the last results of checks in goopspec.db. If
-    many machines share the database, `resources` are the URIs of the documents that it shows, and
-    `is_elsewhere` states that it has no state of the project, and that the project's folder is not
-    on this machine: no gate is judged then. `round` is the newest round, `waiting` are the steps
-    that a person has to confirm, oldest first.
+    `gate_ahead` is the next gate. `stopped` are the tasks whose last report is BLOCKED. `drift` are
+    findings, `conflicts` documents whose entries people changed, `unreadable` and `warnings`
+    messages. `memories` are numbers by type. `database` is the location, `has_database` states
+    whether it exists. `is_stale` states that the files do not show all records yet, `is_readable`
+    False that the database cannot be read. `current_wave` is that of state.json. `events` are those
+    of the folder history, newest first. `reported` are the tasks by the status of their last
+    reports, `verifications` the last results of checks in goopspec.db. If many machines share the
+    database, `resources` are the URIs of the documents that it shows, and `is_elsewhere` states
+    that it has no state of the project, and that the project's folder is not on this machine: no
+    gate is judged then. `round` is the newest round, `waiting` are the steps that a person has to
+    confirm, oldest first.
     """
 
     exists: bool
@@ -173,6 +174,7 @@ class ProjectStatus:
     checkpoints: SavedPositions
     events: tuple[HistoryEvent, ...]
     reported: Mapping[str, tuple[str, ...]]
+    stopped: frozenset[str]
     resources: tuple[str, ...]
     is_elsewhere: bool
     round: Round
@@ -259,6 +261,10 @@ class ProjectStatus:
                 status_display(
                     project=self.project or "unnamed",
                     interview_complete=bool(self.interview_complete),
+                    interview_skipped=any(
+                        each.gate is GateName.DISCOVERY and each.bypass is not None
+                        for each in self.gates
+                    ),
                     spec_locked=bool(self.spec_locked),
                     accepted=bool(self.accepted),
                     next_command=self.next_command,
@@ -273,8 +279,11 @@ class ProjectStatus:
             )
 
         # With a plan its waves show the tasks.
-        reported = {} if self.waves else self.reported
-        tasks = [f"{name}: {', '.join(_first(ids))}" for name, ids in reported.items() if ids]
+        reported: dict[str, list[str]] = {}
+        for name, ids in self.reported.items() if not self.waves else ():
+            for id in ids:
+                reported.setdefault("blocked" if id in self.stopped else name, []).append(id)
+        tasks = [f"{name}: {', '.join(_first(ids))}" for name, ids in reported.items()]
         events = [f"{each.time or each.day}: {each.text}" for each in self.events]
         saved, checkpoints = self.checkpoints, list[str]()
         if saved.newest is not None:
@@ -385,6 +394,7 @@ def project_status(
         warnings=(*project_context.store.warnings, *map(str, kept.newer[:1]), *errors),
         checkpoints=positions,
         events=history.events,
+        stopped=records.stopped,
         reported={"done": records.done, "failed": records.failed, "open": still_open},
         resources=tuple(
             path for name, path in project.paths.items() if path in project_context.addresses(name)
@@ -532,7 +542,10 @@ def _progress(status: ProjectStatus, waves: Collection[int] | None) -> str:
     ]
     done = [TaskLine(_number(task), task.name) for task in listed if task.status == "done"]
     begun = [
-        TaskLine(_number(task), f"{task.name} ({task.status})")
+        TaskLine(
+            _number(task),
+            f"{task.name} ({'blocked' if task.id in status.stopped else task.status})",
+        )
         for task in listed
         if task.status in ("open", "failed")
     ]

@@ -376,7 +376,7 @@ def _not_possible(shown: ShownReport, newest: Round) -> Withdrawal | None:
     about = shown.about
     if about.retired is not None:
         message = notice(
-            "Nothing to Do", f"Report {about.report} counts no more already: {about.why_not}."
+            "Nothing to Do", f"Report {about.report} already does not count: {about.why_not}."
         )
         return Withdrawal(status="unchanged", report=about.report, message=message)
 

@@ -35,7 +35,7 @@ def state_block_of(snapshot: ProjectSnapshot, *, is_elsewhere: bool = False) -> 
     project, records = snapshot.project, snapshot.records
     state, blueprint = project.state, project.blueprint
     planned = blueprint.tasks if blueprint is not None else ()
-    standings = records.standings
+    standings = records.words
     # Without a plan the tasks that were reported are all that is known.
     tasks = [(str(task.id), task.name, standings.get(str(task.id), "pending")) for task in planned]
     tasks = tasks or [(id, "", status) for id, status in standings.items()]

@@ -167,7 +167,10 @@ def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     return [
         Hit(
             message=(
-                f"{name} is missing; expected .goopspec/{name}, which agents read before they start"
+                f"{name} is missing (optional): /goop-map-codebase writes it"
+                if name == _OPTIONAL
+                else f"{name} is missing; expected .goopspec/{name}, which agents read before they"
+                " start"
             ),
             path=name,
             fix=(

@@ -29,6 +29,7 @@ _FEATURE_FOLDER = re.compile(r"(?:\./)?specs/([^/\s]{1,100})/")
 _VERDICTS = frozenset({"overall_status", "status", "verdict"})
 _BY_SEVERITY = "findings_by_severity"
 _MOST_RESULTS = 12
+_UNFINISHED = frozenset({"BLOCKED", "PARTIAL"})
 _DECISION = "decision"
 _EXECUTE = "execute"
 _NEXT: Mapping[str, tuple[str, Callable[[GateFacts], bool]]] = {
@@ -68,7 +69,9 @@ def entry_of_report(
         if check.passed and check.name in refuted
     ]
     if failed:
-        status += f", but {counted_noun(len(failed), 'check')} failed"
+        # "But" is for a claim that the checks contradict.
+        joint = "and" if status in _UNFINISHED else "but"
+        status += f", {joint} {counted_noun(len(failed), 'check')} failed"
 
     results = [*_verdicts(report.result), *_counts(report.result), *_counts(report.metrics)]
     error = report.error.message if report.error is not None else None

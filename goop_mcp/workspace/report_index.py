@@ -15,6 +15,7 @@ from goop_mcp.workspace.documents.status_markers import must_haves_in
 __all__ = ["Blocker", "Records", "ReportIndex", "claimed_checks", "finishes_task"]
 
 _COMPLETE = "COMPLETE"
+_BLOCKED = "BLOCKED"
 
 
 class Blocker(NamedTuple):
@@ -30,7 +31,8 @@ class Records:
 
     A task is done if its last report is COMPLETE and no check in it failed. `blocked` are the
     blockers of last reports that are BLOCKED, and those that unfinished tasks name, newest first,
-    by the task, or by the agent in parentheses if its report names no task. `verification_report`
+    by the task, or by the agent in parentheses if its report names no task. `stopped` are the tasks
+    whose last report is BLOCKED, until somebody decides. `verification_report`
     is the number of the verifier's last report. `phase` and `last_at` (ISO 8601) are those of the
     newest report, None without one.
     """
@@ -39,6 +41,7 @@ class Records:
     open: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     blocked: Mapping[str, Blocker] = field(default_factory=dict)
+    stopped: frozenset[str] = frozenset()
     verified: bool = False
     verification_report: int | None = None
     passed_must_haves: frozenset[str] = frozenset()
@@ -58,7 +61,12 @@ class Records:
         left = {
             key: each for key, each in self.blocked.items() if each.revision > decided.get(key, 0)
         }
-        return replace(self, blocked=left)
+        return replace(self, blocked=left, stopped=self.stopped & left.keys())
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The standings as people read them: a task that its report calls BLOCKED is blocked."""
+        return {**self.standings, **dict.fromkeys(self.stopped, "blocked")}
 
     @property
     def standings(self) -> Mapping[str, str]:
@@ -132,6 +140,7 @@ class ReportIndex:
         unfinished: list[str] = []
         failed: list[str] = []
         blocked: dict[str, Blocker] = {}
+        stopped: set[str] = set()
 
         # Newest first, in a single pass: a long project has thousands of tasks, and each new report
         # computes this again.
@@ -142,6 +151,8 @@ class ReportIndex:
                 continue
             if each.has_failed:
                 failed.append(each.task)
+            if each.status == _BLOCKED:
+                stopped.add(each.task)
 
             is_done = each.status == _COMPLETE and not each.has_failed
             (done if is_done else unfinished).append(each.task)
@@ -159,6 +170,7 @@ class ReportIndex:
             open=tuple(unfinished),
             failed=tuple(failed),
             blocked=blocked,
+            stopped=frozenset(stopped),
             verified=verification is not None and not _failed(verification),
             verification_report=self._verification_report,
             passed_must_haves=passed,
@@ -217,6 +229,6 @@ def _blocker(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str | N
         return text
     return (
         f"{report.agent or 'an agent'} is blocked and does not say by what"
-        if report.status == "BLOCKED"
+        if report.status == _BLOCKED
         else None
     )

@@ -47,10 +47,14 @@ _HOOKS_OF_A_NEW_PROJECT = '{"record": true}\n'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaffolded:
-    """The files that were created and those that existed, as paths relative to the project."""
+    """The files that were created and those that existed, as paths relative to the project.
+
+    `remark` says that another name was wanted than the project has, None if that is not so.
+    """
 
     created: tuple[str, ...]
     kept: tuple[str, ...]
+    remark: str | None = None
 
 
 def create_project(

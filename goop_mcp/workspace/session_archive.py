@@ -17,7 +17,7 @@ from goop_mcp.errors import PathRefusedError, UnwritableFileError, WorkspaceErro
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.files import MOST_BYTES, FileKind, FileStamp, ProjectFiles
 from goop_mcp.workspace.folders import open_folder
-from goop_mcp.workspace.layout import session_archive, session_folder
+from goop_mcp.workspace.layout import SESSIONS_FOLDER, session_archive, session_folder
 from goop_mcp.workspace.replacing import place_file
 from goop_mcp.workspace.sessions import SessionFolder, list_sessions, read_session
 
@@ -80,6 +80,8 @@ def archive_session(files: ProjectFiles, id: str, *, dry_run: bool = False) -> A
     files. Raises UnwritableFileError if another archive has its name.
     """
     session = read_session(files, id)
+    if not files.exists(session_folder(id)):
+        raise WorkspaceError(f"there is no session {id} below {SESSIONS_FOLDER}")
     if not is_finished(session):
         state = f"the state {excerpt(session.status, 40)!r}" if session.status else "no state"
         raise WorkspaceError(

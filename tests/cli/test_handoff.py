@@ -239,3 +239,22 @@ def test_a_draft_with_gaps_is_never_written(tmp_path: Path) -> None:
     shown = run("handoff", "draft", "-", "--format", "json", stdin=b"make it nice", cwd=tmp_path)
     assert json.loads(shown.out)["complete"] is False
     assert run("handoff", "draft", "nothing.md", cwd=tmp_path).code == 2
+
+
+def test_a_handoff_that_somebody_rewrote_is_kept_and_the_new_one_named(tmp_path: Path) -> None:
+    def write(summary: str) -> Ended:
+        fields = json.dumps({"summary": summary}).encode()
+        return run("handoff", "session", "--write", stdin=fields, cwd=tmp_path)
+
+    assert run("init", cwd=tmp_path).code == 0
+    assert write("One.").out == ".goopspec/HANDOFF.md\n"
+    document = tmp_path / ".goopspec" / "HANDOFF.md"
+    document.write_text("Mine.\n", encoding="utf-8")
+    again = write("Two.")
+    path = again.out.strip()
+    assert again.err == (
+        "goop-mcp: .goopspec/HANDOFF.md was changed by somebody and is kept;"
+        f" the new one is in {path}.\n"
+    )
+    assert (tmp_path / path).read_text(encoding="utf-8").startswith("# Session Handoff\n")
+    assert document.read_text(encoding="utf-8") == "Mine.\n"

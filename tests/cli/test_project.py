@@ -151,7 +151,7 @@ def test_a_handoff_next_to_a_file_of_somebody_else_is_reported(tmp_path: Path) -
 
     assert ended.code == 0
     assert ended.out.startswith(".goopspec/HANDOFF.conflict-")
-    assert "left alone" in ended.err
+    assert "was changed by somebody and is kept" in ended.err
     assert (tmp_path / ".goopspec/HANDOFF.md").read_text(encoding="utf-8") == "theirs"
 
 

@@ -8,6 +8,7 @@ import pytest
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.scaffold import create_project
 from tests.cli.running import PROGRAM, Ended, run, run_command_on_terminal, run_on_terminal
+from tests.workspace.projects import put_in_phase
 
 NOW = "2026-11-22T12:00:00.000Z"
 END_OF_INPUT = "\x04"
@@ -17,6 +18,12 @@ END_OF_INPUT = "\x04"
 def project(tmp_path: Path) -> Path:
     create_project(ProjectFiles(tmp_path), name="Shop", now=NOW)
     return tmp_path
+
+
+@pytest.fixture
+def accepting(project: Path) -> Path:
+    put_in_phase(project, "accept")
+    return project
 
 
 def merge_on_terminal(project: Path, typed: str) -> Ended:
@@ -35,74 +42,86 @@ def log_of(project: Path) -> str:
 
 
 @pytest.mark.parametrize("typed", ["y\n", "YES\n", "maybe\ny\n"])
-def test_a_person_at_the_terminal_sees_the_question_and_confirms(project: Path, typed: str) -> None:
-    ended = merge_on_terminal(project, typed)
+def test_a_person_at_the_terminal_sees_the_question_and_confirms(
+    accepting: Path, typed: str
+) -> None:
+    ended = merge_on_terminal(accepting, typed)
 
     assert ended.code == 0, ended.out
     assert "Merge the work of round 1?\nMerge? [y/N]" in ended.out
     assert "The merge of round 1 is confirmed." in ended.out
-    assert "terminal " in log_of(project)
-    assert waiting(project) == []
+    assert "terminal " in log_of(accepting)
+    assert waiting(accepting) == []
 
 
 @pytest.mark.parametrize("typed", ["n\n", "\n", "No\n"])
-def test_anything_negative_refuses_and_so_does_return(project: Path, typed: str) -> None:
-    ended = merge_on_terminal(project, typed)
+def test_anything_negative_refuses_and_so_does_return(accepting: Path, typed: str) -> None:
+    ended = merge_on_terminal(accepting, typed)
 
     assert ended.code == 1, ended.out
     assert "is confirmed" not in ended.out
-    assert waiting(project) == []
-    assert run("project", "merge", cwd=project).code == 3, "it is asked again"
+    assert waiting(accepting) == []
+    assert run("project", "merge", cwd=accepting).code == 3, "it is asked again"
 
 
 @pytest.mark.parametrize("typed", [END_OF_INPUT, "what\nwhat\nwhat\n"])
-def test_no_answer_leaves_the_question_open(project: Path, typed: str) -> None:
-    assert merge_on_terminal(project, typed).code == 3
-    assert len(waiting(project)) == 1
+def test_no_answer_leaves_the_question_open(accepting: Path, typed: str) -> None:
+    assert merge_on_terminal(accepting, typed).code == 3
+    assert len(waiting(accepting)) == 1
 
 
-def test_without_a_terminal_it_is_refused_with_both_ways(project: Path) -> None:
-    ended = run("project", "merge", cwd=project, stdin=b"y\n")
+def test_a_merge_is_not_confirmed_before_there_is_work(project: Path) -> None:
+    assert run("project", "phase", "plan", cwd=project).code == 0
+    ended = merge_on_terminal(project, "y\n")
+
+    assert ended.code == 1, ended.out
+    assert "[y/N]" not in ended.out
+    assert "the project is in phase plan" in ended.out
+    assert waiting(project) == []
+
+
+def test_without_a_terminal_it_is_refused_with_both_ways_and_once(accepting: Path) -> None:
+    ended = run("project", "merge", cwd=accepting, stdin=b"y\n")
 
     assert ended.code == 3
-    assert 'run "goop-mcp project merge" on a terminal' in ended.err
-    assert "at an MCP client" in ended.err
-    assert [each["action"] for each in waiting(project)] == ["confirm_merge"]
-    assert "merge" not in log_of(project).lower()
+    assert 'run "goop-mcp project merge" in a terminal, or open "goop-mcp ui"' in ended.out
+    assert ended.err == ""
+    assert [each["action"] for each in waiting(accepting)] == ["confirm_merge"]
+    assert "merge" not in log_of(accepting).lower()
 
 
 @pytest.mark.parametrize("redirected", ["echo y | {} project merge", "{} project merge | cat"])
-def test_a_terminal_on_one_side_only_is_no_terminal(project: Path, redirected: str) -> None:
+def test_a_terminal_on_one_side_only_is_no_terminal(accepting: Path, redirected: str) -> None:
     script = redirected.format('"$@"')
     command = ["/bin/sh", "-c", script, "sh", *PROGRAM]
-    ended = run_command_on_terminal(command, cwd=project, typed="y\n")
+    ended = run_command_on_terminal(command, cwd=accepting, typed="y\n")
 
     assert "[y/N]" not in ended.out
-    assert len(waiting(project)) == 1
+    assert len(waiting(accepting)) == 1
 
 
-def test_a_program_that_reads_json_is_not_asked(project: Path) -> None:
+def test_a_program_that_reads_json_is_not_asked(accepting: Path) -> None:
     arguments = ("project", "merge", "--format", "json")
-    ended = run_on_terminal(*arguments, cwd=project, typed="y\n")
+    ended = run_on_terminal(*arguments, cwd=accepting, typed="y\n")
 
     assert ended.code == 3
     assert "[y/N]" not in ended.out
 
 
-def test_there_is_no_option_that_answers(project: Path) -> None:
+def test_there_is_no_option_that_answers(accepting: Path) -> None:
     for option in ("--yes", "-y", "--force"):
-        assert run("project", "merge", option, cwd=project).code == 2
+        assert run("project", "merge", option, cwd=accepting).code == 2
 
 
-def test_status_signals_what_waits_only_on_demand(project: Path) -> None:
-    assert run("status", "--exit-code", cwd=project).code == 0
-    run("project", "merge", cwd=project)
-    shown = run("project", "status", "--exit-code", cwd=project)
+def test_status_signals_what_waits_only_on_demand(accepting: Path) -> None:
+    assert run("status", "--exit-code", cwd=accepting).code == 0
+    run("project", "merge", cwd=accepting)
+    shown = run("project", "status", "--exit-code", cwd=accepting)
     assert shown.code == 3
     assert "Waiting for You" in shown.out
-    assert run("status", cwd=project).code == 0
-    merge_on_terminal(project, "y\n")
-    assert run("status", "--exit-code", cwd=project).code == 0
+    assert run("status", cwd=accepting).code == 0
+    merge_on_terminal(accepting, "y\n")
+    assert run("status", "--exit-code", cwd=accepting).code == 0
 
 
 def test_a_step_without_a_question_is_done_and_says_how_to_go_back(project: Path) -> None:
@@ -169,3 +188,45 @@ def test_a_shell_completes_steps_and_their_values(words: str, expected: set[str]
     ended = run(env=variables)
 
     assert {line.partition(",")[2] for line in ended.out.splitlines()} == expected
+
+
+def test_a_command_of_the_host_is_followed_by_that_of_the_terminal(project: Path) -> None:
+    both = "`/goop-discuss` in the host, `goop-mcp project {}` on a terminal"
+    assert "→ " + both.format("phase plan") in run("status", cwd=project).out
+    planned = run("project", "phase", "plan", cwd=project)
+    assert "Next: " + both.format("interview").replace("`", "") in planned.out
+    refused = run("project", "lock", cwd=project)
+    assert "→ Run: " + both.format("interview") in refused.out
+
+
+def test_a_project_that_exists_keeps_its_name_and_says_so(project: Path) -> None:
+    ended = run("init", "--name", "Market", cwd=project)
+    assert ended.code == 0
+    assert 'the project keeps its name "Shop"' in ended.err
+    assert "state.json" in ended.err
+    assert run("init", "--name", "Shop", cwd=project).err == ""
+    assert run("init", cwd=project).err == ""
+
+
+def test_a_plan_without_tasks_is_not_reported_as_missing(project: Path) -> None:
+    run("project", "phase", "plan", cwd=project)
+    skip = ("project", "skip-gate", "discovery", "--reason", "quick task: one page")
+    assert run_on_terminal(*skip, cwd=project, typed="y\n").code == 0
+    assert "| Interview | ✓ Skipped |" in run("status", cwd=project).out
+    for plan in (b"", b"\xff\xfe\x00plan"):
+        (project / ".goopspec/BLUEPRINT.md").write_bytes(plan)
+        refused = run("project", "lock", cwd=project)
+        assert '- ✗ tasks in BLUEPRINT.md that can be read, such as "### Task 1.1' in refused.out
+    (project / ".goopspec/BLUEPRINT.md").unlink()
+    assert "- ✗ BLUEPRINT.md\n" in run("project", "lock", cwd=project).out
+
+
+def test_a_step_without_a_project_is_no_closed_gate(tmp_path: Path) -> None:
+    refused = run("project", "lock", cwd=tmp_path)
+    assert refused.out.startswith("## 🔮 GoopSpec · No Project\n")
+    assert "→ Run: `goop-mcp init`" in refused.out
+
+
+def test_a_new_project_says_who_writes_the_optional_file(project: Path) -> None:
+    shown = run("status", cwd=project).out
+    assert "PROJECT_KNOWLEDGE_BASE.md is missing (optional): /goop-map-codebase writes it" in shown

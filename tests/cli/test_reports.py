@@ -10,6 +10,7 @@ from goop_mcp.context import AppContext
 from goop_mcp.settings import DatabaseUrl, Settings
 from tests.cli.running import Ended, run, run_on_terminal
 from tests.postgres import Database
+from tests.rights import ordinary_rights
 from tests.services.reporting import record, report, working_in
 from tests.workspace.projects import copied
 
@@ -69,7 +70,7 @@ def test_a_report_is_withdrawn_once(project: Path) -> None:
     assert ".goopspec/ADL.md" in done["files"]
     again = reports(project, "withdraw", "2", "--reason", "Once more.")
     assert (again.code, again.err) == (0, "")
-    assert "counts no more already: it was withdrawn." in again.out
+    assert "Report 2 already does not count: it was withdrawn." in again.out
     assert [each["retired"] for each in as_json(project, "list")["reports"]] == ["withdrawn", None]
     log = (project / ".goopspec" / "ADL.md").read_text(encoding="utf-8")
     assert "It was another task." in log
@@ -150,6 +151,34 @@ def test_a_recorded_report_is_checked_routed_and_repaired_by_its_number(project:
         assert "--report are given; name" in both.err
     for command in ("route", "repair"):
         assert "no reply is named; name a file" in run(command, cwd=project).err
+
+
+def test_a_recorded_report_shows_its_decision_and_its_warnings(project: Path) -> None:
+    (project / "reply.md").write_text(report("W2.T1", "BLOCKED"), encoding="utf-8")
+    recorded = reports(project, "record", "reply.md")
+    assert recorded.out.startswith("Recorded as report 3.\n\nDecision: ask_user. BLOCKED: Nobody")
+    assert "- warning: status is BLOCKED and ready is true; expected false (" in recorded.out
+    rejected = report("W2.T1", "FINISHED")
+    assert "Decision" not in run("reports", "record", "-", stdin=rejected.encode(), cwd=project).out
+
+
+def test_what_could_not_be_counted_is_reported_with_the_name_of_the_program(tmp_path: Path) -> None:
+    assert run("init", cwd=tmp_path).code == 0
+    (tmp_path / "reply.md").write_text(report("W2.T1", "FINISHED"), encoding="utf-8")
+    documents = tmp_path / ".goopspec"
+    documents.chmod(0o555)
+    with ordinary_rights():
+        ended = reports(tmp_path, "record", "reply.md")
+    documents.chmod(0o755)
+    assert ended.err.startswith("goop-mcp: a reply could not be counted: .goopspec/.lock is not")
+
+
+def test_a_decision_about_a_withdrawn_report_says_so(project: Path) -> None:
+    assert run("route", "--report", "2", "--no-workspace", cwd=project).err == ""
+    reports(project, "withdraw", "2", "--reason", "It was another task.")
+    routed = run("route", "--report", "2", "--no-workspace", cwd=project)
+    assert routed.err == "goop-mcp: note: report 2 does not count: it was withdrawn.\n"
+    assert routed.out.startswith("actions: save_state, continue_next\n")
 
 
 def test_a_report_is_built_from_json(project: Path) -> None:

@@ -175,6 +175,12 @@ def test_a_session_that_nobody_created_is_one_line(tmp_path: Path) -> None:
     assert f"there is no session {IDS[0]} below docs/.scratch/sessions" in ended.err
 
 
+def test_a_session_that_nobody_created_is_not_archived(tmp_path: Path) -> None:
+    ended = run("handoff", "archive", "nope", cwd=tmp_path)
+    assert ended.code == 1
+    assert ended.err == "goop-mcp: there is no session nope below docs/.scratch/sessions.\n"
+
+
 def test_results_are_bounded_together_and_the_newest_are_read(tmp_path: Path) -> None:
     for id in IDS:
         spawn(tmp_path, id, {**RESULT, "summary": "x" * 5_000_000})

@@ -28,6 +28,7 @@ from tests.e2e.screen import DOWN, ENTER, ESCAPE, RIGHT
 from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT
 from tests.e2e.scripted_model import Refusal, ScriptedModel, scripted_model
 from tests.repository import ROOT
+from tests.workspace.projects import put_in_phase
 
 REPAIRED = "<status>COMPLETE</status>"
 MARKETPLACE = ROOT / "packaging" / "plugins" / "claude-code"
@@ -311,6 +312,7 @@ def started(sandbox: Sandbox) -> Sandbox:
     write_project(sandbox, settings=allowed)
     ended = sandbox.run([sandbox.programs / "goop-mcp", "init"], environment={})
     assert ended.code == 0, ended.err
+    put_in_phase(sandbox.project, "accept")
     return sandbox
 
 

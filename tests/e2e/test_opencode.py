@@ -21,6 +21,7 @@ from tests.e2e.opencode import (
 from tests.e2e.pace import patience
 from tests.e2e.script import BAD_REPORTS, DONE
 from tests.e2e.scripted_model import ScriptedModel, scripted_model
+from tests.workspace.projects import put_in_phase
 
 REPAIRED = "<status>COMPLETE</status>"
 
@@ -216,6 +217,7 @@ def test_a_step_that_needs_a_person_waits_as_the_host_asks_nobody(
 ) -> None:
     program = installed.programs / "goop-mcp"
     assert installed.run([program, "init"], environment={}).code == 0
+    put_in_phase(installed.project, "accept")
     ended = delegate(installed, model, "GOOP-STEP go on")
     assert_ended_well(ended)
     answered = model.conversations[-1].text_of("tool")

@@ -42,6 +42,7 @@ from tests.server.connections import (
 )
 from tests.server.http.serving import served
 from tests.server.test_stdio_process import SERVE, running
+from tests.workspace.projects import put_in_phase
 
 NOW = "2026-11-22T12:00:00.000Z"
 MERGE: dict[str, Any] = {"choice": "merge"}
@@ -83,6 +84,7 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     create_project(ProjectFiles(folder), name="Shop", now=NOW)
+    put_in_phase(folder, "accept")
     return folder
 
 
@@ -383,6 +385,7 @@ def test_a_question_of_another_project_is_not_answered_although_the_keys_are_the
     folder = tmp_path / "other"
     folder.mkdir()
     create_project(ProjectFiles(folder), name="Other", now=NOW)
+    put_in_phase(folder, "accept")
     here = create_server(Settings(project=project), state_keys=[KEY])
     there = create_server(Settings(project=folder), state_keys=[KEY])
     with (

@@ -431,6 +431,22 @@ def test_a_person_decides_on_a_blocker(player: Player) -> None:
     assert project_status(player.context).blockers == ("Nobody has the password",)
 
 
+def test_a_blocked_task_is_called_blocked_and_not_failed(player: Player) -> None:
+    player.executing()
+    player.report(
+        "W1.T1", "1", status="BLOCKED", blockers="RULE 4 DEVIATION: A) x?", passed="false"
+    )
+    assert "- W1.T1 Cart: blocked\n" in player.read("CHRONICLE.md")
+    assert "BLOCKED, and 1 check failed" in player.read("CHRONICLE.md")
+    assert "Cart (blocked)" in project_status(player.context).to_markdown()
+    (player.documents / "BLUEPRINT.md").unlink()
+    status = project_status(player.context)
+    assert "blocked: W1.T1" in status.to_markdown()
+    assert status.to_dict()["reported"]["failed"] == ["W1.T1"]
+    player.done("decide", task="W1.T1", choice="A")
+    assert "failed: W1.T1" in project_status(player.context).to_markdown()
+
+
 def test_attempts_begin_again_after_a_decision(player: Player) -> None:
     player.executing()
     for number in range(4):
@@ -462,6 +478,48 @@ def test_an_open_task_is_left_only_when_a_person_says_so(player: Player) -> None
     player.confirmed("skip_gate", gate="execution", reason="the receipts come next year")
     assert player.done("start_phase", phase="accept").phase == "accept"
     assert "the receipts come next year" in player.read("ADL.md")
+
+
+def test_the_execution_gate_is_not_skipped_before_the_work_begins(player: Player) -> None:
+    player.planned()
+    refused = player.step("skip_gate", gate="execution", reason="no time")
+    assert (refused.status, refused.missing) == ("refused", ("phase execute",))
+    assert refused.command == "/goop-plan"
+
+
+def test_a_merge_is_confirmed_only_once_the_work_is_done(player: Player) -> None:
+    player.executing()
+    refused = player.step("confirm_merge")
+    assert (refused.status, refused.missing) == ("refused", ("phase accept",))
+    assert refused.command == "/goop-execute"
+
+
+def test_other_work_needs_another_confirmation_of_its_merge(player: Player) -> None:
+    player.accepting()
+    player.confirmed("confirm_merge")
+    assert player.step("confirm_merge").status == "unchanged"
+    player.confirmed("accept", outcome="reject", tasks=("W2.T1",))
+    player.report("W2.T1", "2", summary="Done again.")
+    player.verify("All must-haves passed again.")
+    assert player.step("confirm_merge").status == "waiting"
+
+
+def test_a_merge_is_asked_again_when_work_came_since_the_question(player: Player) -> None:
+    player.accepting()
+    asked = player.step("confirm_merge")
+    assert asked.confirmation is not None
+    player.verify("All must-haves passed, seen once more.")
+    assert player.answer(asked.confirmation.id).status == "refused"
+    player.confirmed("confirm_merge")
+
+
+def test_a_closed_round_is_merged_with_a_confirmation_from_before_or_after(player: Player) -> None:
+    player.accepting()
+    player.confirmed("accept", outcome="accept")
+    player.confirmed("confirm_merge")
+    player.confirmed("reopen_round")
+    player.confirmed("accept", outcome="accept")
+    assert player.step("confirm_merge").status == "unchanged"
 
 
 def test_a_skipped_gate_is_closed_again_after_its_round(player: Player) -> None:

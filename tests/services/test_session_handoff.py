@@ -316,7 +316,7 @@ def test_a_handoff_of_another_program_is_never_overwritten(todo: ProjectContext)
     assert handoff.path is not None
     assert handoff.path.startswith(".goopspec/HANDOFF.conflict-")
     assert (todo.files.read_text(handoff.path) or "").startswith("# Session Handoff")
-    assert "left alone" in handoff.remarks[0]
+    assert "was changed by somebody and is kept" in handoff.remarks[0]
 
 
 @pytest.mark.parametrize(

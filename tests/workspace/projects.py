@@ -21,6 +21,13 @@ def text_of(case: str, name: str) -> str:
     return (CASES / case / ".goopspec" / name).read_bytes().decode()
 
 
+def put_in_phase(folder: Path, phase: str) -> None:
+    """Write the phase into the state.json of a new project, as if its work had led there."""
+    state = folder / ".goopspec" / "state.json"
+    before = state.read_text(encoding="utf-8")
+    state.write_text(before.replace('"phase": "idle"', f'"phase": "{phase}"'), encoding="utf-8")
+
+
 def as_it_is(text: str) -> str:
     """Redact nothing."""
     return text

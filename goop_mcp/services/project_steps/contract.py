@@ -10,7 +10,12 @@ from goop_mcp.services.project_steps.model import (
     StepQuestion,
     question_lines,
 )
-from goop_mcp.services.project_steps.refusals import closed_gate, untraced, without_folder
+from goop_mcp.services.project_steps.refusals import (
+    closed_gate,
+    plan_without_tasks,
+    untraced,
+    without_folder,
+)
 from goop_mcp.services.project_steps.replanning import (
     replanned_reports,
     retire_reports,
@@ -108,7 +113,9 @@ def lock_spec(stage: Stage) -> Plan | NotDone:
     )
     if not gate.passed:
         return closed_gate(
-            gate, reason="The specification cannot be locked yet.", also=untraced(stage)
+            plan_without_tasks(stage, gate),
+            reason="The specification cannot be locked yet.",
+            also=untraced(stage),
         )
 
     text = stage.text_of(SPEC)

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+from goop_mcp.messages.quoting import line
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.round_closing import keep_document
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.workspace.layout import PEOPLES_DOCUMENTS, STATE, document_path
+from goop_mcp.workspace.project import read_project
 from goop_mcp.workspace.scaffold import Scaffolded, create_project, first_state
 
 __all__ = ["create"]
@@ -18,6 +20,23 @@ def create(context: ProjectContext, *, name: str | None, now: str) -> Scaffolded
     URI of its resource is among what was created. `now` is ISO 8601 in UTC. Raises StoreError,
     PathRefusedError and UnwritableFileError.
     """
+    files = context.files
+    done = _created(context, name=name, now=now)
+    if name is None or not context.writes_files or document_path(STATE) not in done.kept:
+        return done
+
+    known = read_project(files).name
+    if known is None or known == line(name):
+        return done
+
+    remark = (
+        f'the project keeps its name "{known}"; to change it, edit "name" below "project" in'
+        f" {document_path(STATE)}, and the titles of the documents"
+    )
+    return replace(done, remark=remark)
+
+
+def _created(context: ProjectContext, *, name: str | None, now: str) -> Scaffolded:
     files = context.files
     title = name or files.root.name or "project"
 

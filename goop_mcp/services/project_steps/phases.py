@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.messages.rendering import gate_blocked, gate_passed, notice, phase_start, warning
-from goop_mcp.services.project_snapshot import bypass_for
+from goop_mcp.services.project_snapshot import bypass_for, work_digest
 from goop_mcp.services.project_steps.model import (
     QUESTION_WIDTH,
     NotDone,
@@ -15,12 +15,13 @@ from goop_mcp.services.project_steps.model import (
     digest_of,
     question_lines,
 )
-from goop_mcp.services.project_steps.refusals import closed_gate
+from goop_mcp.services.project_steps.refusals import closed_gate, plan_without_tasks
 from goop_mcp.services.project_steps.replanning import (
     replanned_reports,
     retire_reports,
     wave_counters,
 )
+from goop_mcp.services.state_block import gate_ahead, next_command
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep, StoredReport
 from goop_mcp.workflow.commands import usual_next_of_phase
@@ -61,7 +62,7 @@ def start_phase(stage: Stage) -> Plan | NotDone:
     gates = () if kind is MoveKind.FORCED else _GATES_BEFORE.get((state.phase, target), ())
     for name in gates:
         if not (gate := stage.gate(name)).passed:
-            return closed_gate(gate)
+            return closed_gate(plan_without_tasks(stage, gate))
 
     # What the phase begins with: counters of the plan in execution, a round after a closed one.
     values: dict[str, bool | int | str] = {}
@@ -171,6 +172,12 @@ def skip_gate(stage: Stage) -> Plan | NotDone:
     if gate.passed:
         return NotDone(message=notice("Gate Check", f"The gate {wanted} is open."), unchanged=True)
 
+    # A skipped gate stays open for the round: before the work, it would hide all that comes.
+    if name is GateName.EXECUTION and stage.state.phase not in ("execute", "accept"):
+        return _too_early(
+            stage, "The gate execution is skipped in phase execute", missing="phase execute"
+        )
+
     bypass = bypass_for(name, reason)
     if bypass is None:
         allowed = ", ".join(sorted(each.value for each in GATES[name].bypasses))
@@ -214,7 +221,10 @@ def skip_gate(stage: Stage) -> Plan | NotDone:
 
 
 def confirm_merge(stage: Stage) -> Plan | NotDone:
-    """Confirm that the work of the round may be merged."""
+    """Confirm that the work of the round may be merged, once it is done."""
+    # Before, nobody knows what is merged; after the round is closed, it may follow.
+    if stage.snapshot.round.is_open and stage.state.phase != "accept":
+        return _too_early(stage, "A merge is confirmed in phase accept", missing="phase accept")
     if stage.snapshot.facts.merge_confirmed:
         return NotDone(message=notice("Gate Check", "The merge is confirmed."), unchanged=True)
     return Plan(
@@ -224,8 +234,19 @@ def confirm_merge(stage: Stage) -> Plan | NotDone:
         asks=StepQuestion(
             lines=question_lines(f"Merge the work of round {stage.round}?"),
             choices=("merge", "do not merge"),
-            subject=digest_of("merge", str(stage.round)),
+            subject=work_digest(stage.reading, stage.snapshot.round),
         ),
+    )
+
+
+def _too_early(stage: Stage, rule: str, *, missing: str) -> NotDone:
+    """Return that a confirmation belongs to a later phase; `rule` says to which."""
+    project = stage.snapshot.project
+    command = next_command(project, gate_ahead(project, stage.snapshot.facts))
+    return NotDone(
+        message=warning(f"{rule}; the project is in phase {stage.state.phase}.", command=command),
+        missing=(missing,),
+        command=command,
     )
 
 

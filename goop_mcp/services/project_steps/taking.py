@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from goop_mcp.errors import StateCorruptError, StateReadOnlyError, UnknownNameError
-from goop_mcp.messages.rendering import notice, warning
+from goop_mcp.messages.rendering import no_project, notice, warning
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_context import Change, ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in
@@ -285,7 +285,7 @@ def _no_project(step: ProjectStep) -> StepResult:
     return StepResult(
         status="refused",
         action=step.action,
-        message=warning("There is no project here yet.", command="goop-mcp init"),
+        message=no_project(command="goop-mcp init"),
         missing=("state.json",),
         command="goop-mcp init",
     )
@@ -475,6 +475,7 @@ def _written(
 def _init(context: ProjectContext, step: ProjectStep, *, now: str) -> StepResult:
     done = create(context, name=step.name, now=now)
     lines = [*(f"created {path}" for path in done.created), *(f"kept {path}" for path in done.kept)]
+    remarks = (done.remark,) if done.remark is not None else ()
     resources = context.addresses(STATE)
 
     return StepResult(
@@ -484,6 +485,7 @@ def _init(context: ProjectContext, step: ProjectStep, *, now: str) -> StepResult
         files=tuple(path for path in done.created if path not in resources),
         resources=tuple(path for path in done.created if path in resources),
         undo="remove the created files" if done.created else None,
+        remarks=remarks,
     )
 
 

@@ -64,7 +64,7 @@ def _withdraw(visit: Visit) -> Response:
     )
     note = {
         "withdrawn": f"Report {number} counts no more; it is kept, marked as withdrawn.",
-        "unchanged": f"Report {number} counted no more already.",
+        "unchanged": f"Report {number} already did not count.",
         "refused": f"Report {number} belongs to a closed round; nothing was changed.",
     }[done.status]
 

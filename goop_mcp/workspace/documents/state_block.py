@@ -37,8 +37,8 @@ class StateBlock:
     """Where the work stands; None is unknown and left out.
 
     `wave` counts from 1, 0 before the first. `tasks` are (id, name, status) in the order of the
-    plan, with the statuses done, failed, open and pending; all count, and those that are not done
-    are listed.
+    plan, with the statuses done, failed, blocked, open and pending; all count, and those that are
+    not done are listed.
     """
 
     phase: str | None = None
