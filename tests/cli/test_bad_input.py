@@ -49,7 +49,10 @@ def test_a_folder_without_replies_is_refused(tmp_path: Path) -> None:
         run("check", ".", cwd=tmp_path),
         "'.' has no file that ends with .json, .md, .txt or .xml; name the files.",
     )
-    assert_refused(run("repair", ".", cwd=tmp_path), "'.' is a folder; name the files in it.")
+    assert_refused(
+        run("repair", ".", cwd=tmp_path),
+        "'.' is a folder; add --diff to see changes, --write to make them.",
+    )
 
 
 def test_a_file_without_permission_is_refused(
