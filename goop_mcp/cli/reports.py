@@ -238,16 +238,16 @@ def record_command(
     remarks = [*recorded.remarks]
     if done:
         decision, findings = recorded.decision, (*recorded.verdict.findings, *recorded.findings)
-        page += f"\n\nDecision: {', '.join(decision.actions)}. {paragraph(decision.reason)}\n"
+        page += f"\n\nDecision: {', '.join(decision.actions)}. {paragraph(decision.reason)}"
         # The words of the reply are in them: a warning must not look like a part of the page.
         remarks += [
             f"warning: {inert(line(each.message))} ({each.rule})"
             for each in findings
             if each.severity is Severity.WARNING
         ]
-    listed = "".join(f"\n- {remark}" for remark in remarks)
+    parts = [page, *(["\n".join(f"- {remark}" for remark in remarks)] if remarks else [])]
 
-    return recorded.to_dict(), f"{page}{listed}\n", 0 if done else NOT_DONE
+    return recorded.to_dict(), "\n\n".join(parts) + "\n", 0 if done else NOT_DONE
 
 
 @reports.command(short_help="Withdraw a report of this round.")

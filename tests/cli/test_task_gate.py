@@ -54,10 +54,11 @@ def test_a_task_passes_once_its_report_is_recorded_and_complete(project: Path) -
 
     reply.write_text(report("W2.T1"), encoding="utf-8")
     recorded = run("reports", "record", "reply.md", cwd=project)
-    assert (recorded.code, recorded.out) == (0, "Recorded as report 3.\n")
-    assert (
-        run("reports", "record", "reply.md", cwd=project).out == "Already recorded as report 3.\n"
-    )
+    assert recorded.code == 0
+    assert recorded.out.startswith("Recorded as report 3.\n\nDecision: save_state, continue_next.")
+    again = run("reports", "record", "reply.md", cwd=project).out
+    assert again.startswith("Already recorded as report 3.\n\nDecision: ")
+    assert not again.endswith("\n\n")
     for spelling in ("W2.T1", "T2.1", "Wave 2, Task 1", "w2t1"):
         ended = gate(project, spelling)
         assert (ended.code, ended.err) == (0, "W2.T1 is done: report 3.\n")

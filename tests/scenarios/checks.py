@@ -172,7 +172,7 @@ def _check_block(chronicle: str, position: ProjectPosition) -> None:
     assert dict(listed) == {
         task: "failed"
         if task in position.failed
-        else "open"
+        else ("blocked" if position.blockers else "open")
         if task in position.open
         else "pending"
         for task in left

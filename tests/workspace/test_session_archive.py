@@ -87,7 +87,7 @@ def test_a_session_in_which_somebody_may_work_is_left_alone(status: str, tmp_pat
 
 
 def test_a_missing_session_is_reported_to_have_no_state(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="has no state"):
+    with pytest.raises(WorkspaceError, match="there is no session"):
         archive_session(ProjectFiles(tmp_path), OLD)
 
 
@@ -159,7 +159,7 @@ def test_a_session_that_cannot_be_packed_stops_no_other(tmp_path: Path) -> None:
 
     assert ended.code == 1
     assert ended.out.startswith(f"packed {OLD}: ")
-    assert "session 20250101-000000-nothing has no state" in ended.err
+    assert "there is no session 20250101-000000-nothing" in ended.err
 
 
 def test_nothing_to_pack_is_reported_and_no_failure(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ _MOMENT: Final = "random moment"
 _POINTS: Final = (Failpoint.LOCK, Failpoint.BEGIN, Failpoint.INSERT, Failpoint.COMMIT)
 _PLACES: Final = (*map(str, _POINTS), _MOMENT)
 _LONGEST_DELAY: Final = 0.02
-_EXPECTED_FILES: Final = frozenset({".lock", "goop.db", "goop.db-wal", "goop.db-shm"})
+_EXPECTED_FILES: Final = frozenset({".gitignore", ".lock", "goop.db", "goop.db-wal", "goop.db-shm"})
 
 
 @dataclass(slots=True)
