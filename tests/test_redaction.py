@@ -320,6 +320,14 @@ def test_texts_that_hold_no_secret_are_recognised_at_once(texts: list[str]) -> N
     assert not may_hold_secrets(["a plain note", "", "another one"])
 
 
+def test_a_token_after_an_escaped_line_end_is_seen_as_the_first_word_as_well() -> None:
+    # An access key of an example in the documentation of AWS.
+    text = '{"log": "id:\\nASIAIOSFODNN7EXAMPLE"}'
+
+    assert may_hold_secrets([text])
+    assert redact(text).text == '{"log": "id:\\n[REDACTED]"}'
+
+
 @given(st.lists(PIECES, max_size=12).map("".join))
 def test_redacting_twice_changes_nothing_more_for_any_text(text: str) -> None:
     once = redact(text)

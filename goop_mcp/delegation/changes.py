@@ -66,8 +66,9 @@ _KNOWN_USAGES: Final = 5
 # As much as is read of a reply; of what is longer, people get the beginning.
 _LONGEST_REPLY: Final = DEFAULT_LIMITS.text_bytes
 _CUT_REPLY: Final = 100_000
-# Neither space nor part of a word: what ends one text never begins a secret with the next one.
-_APART: Final = "\n\u241e\n"
+# Neither space nor part of a word: what ends one text never begins a secret with the next one. In
+# ASCII, which is looked through several times as fast as other texts.
+_APART: Final = "\n\x01\n"
 # Made once: `json.dumps` makes one for each call, which takes longer than to write an event.
 _JSON: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 

@@ -4,7 +4,8 @@ Names are searched in the lowercased text, which is several times faster than ig
 """
 
 import string
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from goop_mcp.redaction.on_use import LatePattern, on_use
 from goop_mcp.redaction.values import Assignment, is_secret, is_weak_name
@@ -29,24 +30,53 @@ _KINDS_OF_KEY: Final = (
     "storage",
     "subscription",
 )
-_NAME: Final = (
-    rf"(?P<name>passw(?:or)?d|passphrase|passwrd|pswd|pwd|{_SHORT_FORM}|api[ _-]?key|secret|token"
-    rf"|{'|'.join(f'{kind}[_-]?key' for kind in _KINDS_OF_KEY)}"
-    r"|aws_(?:access|secret|session|security)\w{0,40}"
-    r"|auth|cred(?:ential)?s?|key(?<!publickey)(?<!public[ _-]key))"
-    r"(?:[_-]?(?:access|base|key|value)){0,3}"
+# Each form of a name with the word that every such name contains, in the order in which they are
+# tried. A text is searched for those whose word it holds: each further form makes `re` stop at more
+# letters, and all of them take three times as long.
+_NAMES: Final = (
+    ("pass", r"passw(?:or)?d|passphrase|passwrd"),
+    ("pswd", "pswd"),
+    ("pwd", "pwd"),
+    ("pass", _SHORT_FORM),
+    ("key", "api[ _-]?key"),
+    ("secret", "secret"),
+    ("token", "token"),
+    ("key", "|".join(f"{kind}[_-]?key" for kind in _KINDS_OF_KEY)),
+    ("aws_", r"aws_(?:access|secret|session|security)\w{0,40}"),
+    ("auth", "auth"),
+    ("cred", "cred(?:ential)?s?"),
+    ("key", "key(?<!publickey)(?<!public[ _-]key)"),
 )
-WORDS_OF_NAMES: Final = ("secret", "token", "pass", "pswd", "pwd", "key", "aws_", "auth", "cred")
+WORDS_OF_NAMES: Final = tuple({word: None for word, _ in _NAMES})
 """Every name contains one of these words."""
 
 _ASSIGNS: Final = r"(?:\|\||\?|\+|:)?(?:=>|=(?![=~>])|:(?![:=]))"
-_ASSIGNED: Final = on_use(
-    rf"{_NAME}"
-    rf"(?P<sign>(?:\\?[\"'`]|\*\*)?[ \t]{{0,8}}(?:{_ASSIGNS}(?:\*\*)?|(?:is|was|->|→|\|)(?=\s))["
-    r" \t]{0,8})"
-)
-_FLAG: Final = on_use(rf"--[a-z-]{{0,20}}?{_NAME}(?P<sign>[ \t]{{1,8}})")
-_ELEMENT: Final = on_use(rf"<[\w:.-]{{0,40}}?{_NAME}(?:\s[^<>]{{0,200}})?(?P<sign>>)")
+
+
+class _Assignments(NamedTuple):
+    """The ways in which names are given values: assigned, as an option, in an element."""
+
+    assigned: LatePattern
+    option: LatePattern
+    element: LatePattern
+
+
+# As many as texts of one kind need; 512 are possible, each compiled in half a millisecond.
+@lru_cache(maxsize=64)
+def _assignments(words: tuple[str, ...]) -> _Assignments:
+    """Return the patterns for the names that contain one of `words`."""
+    forms = "|".join(form for word, form in _NAMES if word in words)
+    name = rf"(?P<name>{forms})(?:[_-]?(?:access|base|key|value)){{0,3}}"
+    return _Assignments(
+        assigned=on_use(
+            rf"{name}"
+            rf"(?P<sign>(?:\\?[\"'`]|\*\*)?[ \t]{{0,8}}(?:{_ASSIGNS}(?:\*\*)?"
+            r"|(?:is|was|->|→|\|)(?=\s))[ \t]{0,8})"
+        ),
+        option=on_use(rf"--[a-z-]{{0,20}}?{name}(?P<sign>[ \t]{{1,8}})"),
+        element=on_use(rf"<[\w:.-]{{0,40}}?{name}(?:\s[^<>]{{0,200}})?(?P<sign>>)"),
+    )
+
 
 # A value without quotes ends where the next part of a query or a connection string begins.
 _VALUE: Final = on_use(
@@ -68,10 +98,19 @@ def in_small_letters(text: str) -> str:
 
 def hide_assigned(text: str, replacement: str) -> tuple[str, int]:
     """Replace values that are assigned to names of secrets; return the text and their number."""
-    text, assigned = _hide(text, _ASSIGNED, _VALUE, replacement)
-    text, flags = _hide(text, _FLAG, _VALUE, replacement) if "--" in text else (text, 0)
-    text, elements = _hide(text, _ELEMENT, _CONTENT, replacement) if "</" in text else (text, 0)
-    return text, assigned + flags + elements
+    lowered = in_small_letters(text)
+    present = tuple([word for word in WORDS_OF_NAMES if word in lowered])
+    if not present:
+        return text, 0
+
+    # What is replaced holds none of these words, so that they serve for the changed text as well.
+    named = _assignments(present)
+    text, assigned = _hide(text, named.assigned, _VALUE, replacement)
+    text, options = _hide(text, named.option, _VALUE, replacement) if "--" in text else (text, 0)
+    text, elements = (
+        _hide(text, named.element, _CONTENT, replacement) if "</" in text else (text, 0)
+    )
+    return text, assigned + options + elements
 
 
 def _hide(

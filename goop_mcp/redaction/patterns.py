@@ -6,7 +6,7 @@ keyword. A character is therefore read by a bounded number of attempts.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from goop_mcp.redaction.assignments import WORDS_OF_NAMES, hide_assigned
@@ -29,12 +29,13 @@ class SecretPattern(NamedTuple):
     """One kind of secret.
 
     A text without any of `words`, which are in lower case, holds none of this kind; if `may_hold`
-    is given, it decides instead. `hide` returns the text without these secrets and their number.
+    is given, it decides instead, by the text and its `long_runs`. `hide` returns the text without
+    these secrets and their number.
     """
 
     words: tuple[str, ...]
     hide: Hiding
-    may_hold: Callable[[str], bool] | None = None
+    may_hold: Callable[[str, Sequence[str]], bool] | None = None
 
 
 def _replacing(
@@ -65,6 +66,10 @@ def _value_only(match: re.Match[str]) -> str:
     return match[0][:start] + REDACTED + match[0][end:]
 
 
+def _value_if_mixed(match: re.Match[str]) -> str | None:
+    return _value_only(match) if mixes_letters_and_digits(match["value"]) else None
+
+
 def _value_unless_stand_in(match: re.Match[str]) -> str | None:
     return None if is_stand_in(match["value"]) else _value_only(match)
 
@@ -92,13 +97,6 @@ _MARKED: Final = (
         r"(?<![A-Za-z0-9])(?P<value>[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40})"
         r"(?![A-Za-z0-9_-])",
     ),
-    (
-        (".",),
-        # Begins with its letters: nearly every text has a dot, and `re` skips to them.
-        r"(?P<value>[MNO](?<![A-Za-z0-9_.-][MNO])"
-        r"[A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})"
-        r"(?![A-Za-z0-9_.-])",
-    ),
     (("/webhooks/",), r"(?<=/webhooks/)(?P<value>[0-9]{15,22}/[A-Za-z0-9_-]{50,90})"),
     (("incomingwebhook/",), r"(?<=IncomingWebhook/)(?P<value>[a-z0-9]{32}/[a-z0-9-]{36})"),
     (
@@ -122,6 +120,12 @@ _MARKED: Final = (
         r"(?:PHPSESSID|connect\.sid)=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})",
     ),
 )
+# Three parts with dots between them, which nearly every text has, but few words are as long.
+_THREE_PARTS: Final = on_use(
+    r"(?P<value>[MNO](?<![A-Za-z0-9_.-][MNO])"
+    r"[A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})(?![A-Za-z0-9_.-])"
+)
+_SHORTEST_OF_THREE: Final = 58
 _NETRC: Final = on_use(
     r"\b(?:machine[ \t\r\n]{1,8}\S{1,256}|default)"
     r"(?P<login>(?:[ \t\r\n]{1,8}(?:login|account)[ \t\r\n]{1,8}\S{1,256}){1,2})?"
@@ -233,15 +237,11 @@ SECRET_PATTERNS: Final = (
     _replacing(("-----begin ",), _KEY_BLOCK),
     _replacing((" aaaa",), _SSH_KEY),
     _replacing(("://",), _IN_URL, lambda _match: f"{REDACTED}@"),
-    *(
-        _replacing(
-            words,
-            on_use(pattern),
-            lambda match: _value_only(match) if mixes_letters_and_digits(match["value"]) else None,
-        )
-        for words, pattern in _MARKED
+    *(_replacing(words, on_use(pattern), _value_if_mixed) for words, pattern in _MARKED),
+    _replacing((), _THREE_PARTS, _value_if_mixed)._replace(
+        may_hold=lambda _text, runs: any(len(run) >= _SHORTEST_OF_THREE for run in runs)
     ),
-    SecretPattern((), _hide_tokens, may_begin_token),
+    SecretPattern((), _hide_tokens, lambda _text, runs: may_begin_token(runs)),
     _replacing(("cookie", " -b "), _COOKIES, _without_cookies),
     _replacing(("authorization",), _AUTHORIZATION, _authorization),
     _replacing(

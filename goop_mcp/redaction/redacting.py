@@ -6,6 +6,7 @@ from typing import Final
 
 from goop_mcp.redaction.on_use import on_use
 from goop_mcp.redaction.patterns import REDACTED, SECRET_PATTERNS
+from goop_mcp.redaction.tokens import long_runs
 
 __all__ = ["PRIVATE", "REDACTED", "Redacted", "may_hold_secrets", "redact"]
 
@@ -14,11 +15,11 @@ PRIVATE: Final = "[PRIVATE]"
 # Replacing a secret may make its neighbour match, so passes repeat until nothing is found. Two are
 # enough for real texts; the limit bounds the time for a text made to need more.
 _MOST_PASSES: Final = 8
-# Each keyword is looked for once in a text, even if several kinds of secret need it.
-_WORDS: Final = tuple({word: None for pattern in SECRET_PATTERNS for word in pattern.words})
-_FINDERS: Final = tuple(
-    pattern.may_hold for pattern in SECRET_PATTERNS if pattern.may_hold is not None
-)
+# Each keyword is looked for once in a text, even if several kinds of secret need it, and only where
+# the text has the sign in it: a single character is found much faster than a word.
+_WORDS: Final[dict[str, list[str]]] = {}
+for _word in {word: None for pattern in SECRET_PATTERNS for word in pattern.words}:
+    _WORDS.setdefault(next((c for c in _word if not c.isalpha()), ""), []).append(_word)
 # `<private>`, also with the angle brackets escaped by a host.
 _MARK: Final = on_use(
     r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200})?(?:>|&gt;)", re.IGNORECASE
@@ -39,13 +40,21 @@ def redact(text: str) -> Redacted:
     count = 0
     for _ in range(_MOST_PASSES):
         before, lowered = count, text.lower()
-        present = {word for word in _WORDS if word in lowered}
+        present = _words_in(lowered)
         if "private" in lowered:
             text, found = _hide_private(text)
             count += found
 
+        looked_at, runs = None, []
         for pattern in SECRET_PATTERNS:
-            if pattern.may_hold is not None or not present.isdisjoint(pattern.words):
+            if pattern.may_hold is None:
+                may_hold = not present.isdisjoint(pattern.words)
+            else:
+                # Found once for several kinds; each replacement makes another text.
+                if looked_at is not text:
+                    looked_at, runs = text, long_runs(text)
+                may_hold = pattern.may_hold(text, runs)
+            if may_hold:
                 text, found = pattern.hide(text)
                 count += found
 
@@ -59,9 +68,23 @@ def may_hold_secrets(texts: Iterable[str]) -> bool:
     """Return whether any of `texts` needs `redact`; much faster than `redact` itself."""
     text = "\n".join(texts)
     lowered = text.lower()
-    return any(word in lowered for word in (*_WORDS, "private")) or any(
-        finds(text) for finds in _FINDERS
+    if "private" in lowered or _words_in(lowered):
+        return True
+
+    runs = long_runs(text)
+    return any(
+        pattern.may_hold(text, runs) for pattern in SECRET_PATTERNS if pattern.may_hold is not None
     )
+
+
+def _words_in(lowered: str) -> set[str]:
+    return {
+        word
+        for sign, words in _WORDS.items()
+        if sign in lowered
+        for word in words
+        if word in lowered
+    }
 
 
 def _hide_private(text: str) -> tuple[str, int]:

@@ -5,7 +5,8 @@ the length of the service's tokens. The lengths come from the documentation of t
 default rules of secret scanners.
 """
 
-import string
+import re
+from collections.abc import Sequence
 from typing import Final
 
 from goop_mcp.redaction.assignments import in_small_letters
@@ -113,7 +114,6 @@ def _name() -> str:
 
 
 _SERVICE: Final = on_use(_name)
-_LONG_WORDS: Final = on_use(r"[a-z0-9_=+/.~%:-]{12,}")
 _ASSIGNED: Final = on_use(
     lambda: (
         rf"(?P<service>{_name()})(?P<name>[ \t\w.-]{{0,30}})"
@@ -123,23 +123,23 @@ _ASSIGNED: Final = on_use(
 )
 
 
-def may_name_service(text: str) -> bool:
-    """Return whether one of the services is named in `text`, and a token of one may be there."""
+_DIGIT: Final = re.compile("[0-9]")
+
+
+def may_name_service(text: str, runs: Sequence[str]) -> bool:
+    """Return whether `text`, whose `long_runs` are given, may hold a token of a service."""
+    # Each token is long and has a digit. Few words are both, and to look for those is several times
+    # faster than for each name.
+    if _DIGIT.search("".join(runs)) is None:
+        return False
     lowered = in_small_letters(text)
     # As for tokens: the pattern is for the few texts that hold such a word.
-    return (
-        _may_hold_value(lowered)
-        and any(name in lowered for name in _LENGTHS)
-        and _SERVICE().search(lowered) is not None
-    )
+    return any(name in lowered for name in _LENGTHS) and _SERVICE().search(lowered) is not None
 
 
 def hide_of_services(text: str, replacement: str) -> tuple[str, int]:
     """Replace tokens that are assigned to names of services; return the text and their number."""
     lowered = in_small_letters(text)
-    if not _may_hold_value(lowered):
-        return text, 0
-
     pieces: list[str] = []
     shown = 0
     for found in _ASSIGNED().finditer(lowered):
@@ -153,10 +153,3 @@ def hide_of_services(text: str, replacement: str) -> tuple[str, int]:
     pieces.append(text[shown:])
 
     return "".join(pieces), len(pieces) // 2
-
-
-def _may_hold_value(lowered: str) -> bool:
-    # Each token is long and has a digit. Few words are both, and to look for those is several times
-    # faster than for each name.
-    words = "".join(_LONG_WORDS().findall(lowered))
-    return any(digit in words for digit in string.digits)

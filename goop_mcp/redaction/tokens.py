@@ -4,13 +4,13 @@ The forms come from the documentation of the services and the default rules of s
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from goop_mcp.redaction.on_use import on_use
 from goop_mcp.redaction.values import looks_random, mixes_letters_and_digits
 
-__all__ = ["find_token", "may_begin_token", "one_of"]
+__all__ = ["find_token", "long_runs", "may_begin_token", "one_of"]
 
 _WORD: Final = "A-Za-z0-9"
 _RUN: Final = "A-Za-z0-9_-"
@@ -180,17 +180,24 @@ _PREFIX: Final = on_use(
         rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=[A-Za-z0-9_.~+/=-]{{11}})(?:{one_of(_BY_PREFIX)})"
     )
 )
-# What the lookahead of that asks for. Of most texts it is a small part.
-_LONG_WORDS: Final = on_use(r"[A-Za-z0-9_.~+/=-]{11,}")
+# All characters that tokens are made of, those of services included; of most texts they are a small
+# part. The Kelvin sign is a k in small letters, in which the names of services are looked for.
+_LONG_RUN: Final = on_use("[A-Za-z0-9_.~+/=%:\u212a-]{11,}")
 
 
-def may_begin_token(text: str) -> bool:
-    """Return whether a token may start somewhere in `text`."""
-    # With a backslash between them, as each may have stood after one: too many begin then, and
-    # none too few.
-    words = "\\".join(_LONG_WORDS().findall(text))
-    # Looking for each prefix is fast, and needs no pattern where there is none.
-    return any(prefix in words for prefix in _BY_PREFIX) and _PREFIX().search(words) is not None
+def long_runs(text: str) -> list[str]:
+    """Return the parts of `text` that are long enough for a token and have only its characters."""
+    return _LONG_RUN().findall(text)
+
+
+def may_begin_token(runs: Sequence[str]) -> bool:
+    """Return whether a token may start somewhere in `runs`, which `long_runs` found."""
+    # With a backslash before each, as it may have stood after one: too many begin then, and none
+    # too few.
+    words = "\\".join(("", *runs))
+    # To look for each prefix takes longer than the pattern, but not as long as to compile it.
+    is_likely = _PREFIX.is_compiled or any(prefix in words for prefix in _BY_PREFIX)
+    return is_likely and _PREFIX().search(words) is not None
 
 
 def find_token(text: str, start: int) -> tuple[int, int] | None:

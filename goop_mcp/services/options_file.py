@@ -7,6 +7,7 @@ write to a project can write this file: no tokens, no database, no addresses, no
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -159,6 +160,9 @@ def read_options(project: str) -> OptionsFile:
     return NO_OPTIONS
 
 
+# A server reads the file for each reply, as it may have changed; a usual pyproject.toml takes ten
+# times as long to parse as a reply takes to be judged. By content, since times of files are coarse.
+@lru_cache(maxsize=4)
 def _parsed(source: str, content: bytes) -> OptionsFile | None:
     tomllib = import_module("tomllib")
 

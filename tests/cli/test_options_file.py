@@ -207,3 +207,13 @@ def test_the_digest_of_a_table_is_that_of_its_values(tmp_path: Path) -> None:
     first = digest('[checks.tests]\ncommand = ["pytest"]\n')
     assert first == digest('[check]\nmode = "strict"\n[checks]\ntests = {command = ["pytest"]}\n')
     assert first != digest('[checks.tests]\ncommand = ["true"]\n')
+
+
+def test_a_server_parses_the_file_again_only_when_it_changes(tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text('[tool.goop-mcp.check]\nmode = "strict"\n')
+    first = read_options(str(tmp_path))
+    assert read_options(str(tmp_path)) is first
+
+    file.write_text('[tool.goop-mcp.check]\nmode = "lenient"\n')
+    assert read_options(str(tmp_path)).table("check") == {"mode": "lenient"}
