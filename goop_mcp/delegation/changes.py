@@ -92,6 +92,7 @@ class RunChange:
         # One time for the whole change, which everything in it happened at.
         self.at = writing.now()
         self._was, self._has_moved = run, False
+        self._last_seq = run.last_seq
         self._moving: set[str] = set()
         self._events: list[GraphEventRow] = []
         self._clean: set[str] = set()
@@ -108,11 +109,11 @@ class RunChange:
 
     def event(self, task: str | None, what: str, data: Mapping[str, JsonValue]) -> None:
         """Append an event; `save` writes it."""
-        self.run = self.run._replace(last_seq=self.run.last_seq + 1)
+        self._last_seq += 1
         self._events.append(
             GraphEventRow(
                 run=self.run.id,
-                seq=self.run.last_seq,
+                seq=self._last_seq,
                 at=self.at,
                 task=task,
                 what=what,
@@ -122,7 +123,7 @@ class RunChange:
 
     def save(self) -> None:
         """Write the run and its events, with the state that follows from those of its tasks."""
-        if self.run == self._was:
+        if self.run == self._was and not self._events:
             return
 
         # An ended run stays ended, until somebody reopens it.
@@ -139,6 +140,7 @@ class RunChange:
             self._events = [e._replace(data=redact(e.data).text) for e in self._events]
         self._rows.add(*self._events)
         self._events = []
+        self.run = self.run._replace(last_seq=self._last_seq)
         self._rows.set(self.run, was=self._was)
         self._was, self._has_moved = self.run, False
         self._moving.clear()
@@ -751,7 +753,7 @@ def _without_excess(attempt: Attempt) -> Attempt:
 def _gather(value: object, texts: dict[str, None]) -> None:
     if isinstance(value, str):
         texts[value] = None
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for each in value.values():
             _gather(each, texts)
     elif isinstance(value, list | tuple):

@@ -14,10 +14,10 @@ from typing import Final, Literal, NamedTuple
 from goop_mcp.delegation.fields import LONGEST_DURATION
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphTask
-from goop_mcp.routing import Action, Decision, OutcomeKind, Question, RoutingContext, route
-from goop_mcp.routing.adapters import ADAPTERS, protocol_of
+from goop_mcp.routing import Action, Decision, OutcomeKind, Question, RoutingContext
 from goop_mcp.routing.context_parts import Policy, RoutingLimits
-from goop_mcp.routing.views import NO_REPORT, ReportView, RequestView
+from goop_mcp.routing.router import decide, read_case
+from goop_mcp.routing.views import NO_REQUEST, RequestView
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import same_agent
 
@@ -126,23 +126,22 @@ class Expansion:
 def expand(run: RunSnapshot, id: str, verdict: Verdict) -> Expansion:
     """Return what the accepted report `verdict` of the task `id` does to the run."""
     found = run.tasks[id]
-    protocol = protocol_of(verdict)
-    adapter = ADAPTERS.get(protocol) if protocol else None
-    # A reply in a protocol that nobody routes says nothing about the graph.
-    view = NO_REPORT if adapter is None else adapter.read(verdict)
+    case = read_case(verdict, _context(run, found))
     digest = _digest(verdict)
 
-    if isinstance(view, RequestView):
-        wanted = _requested(view, found)
+    if case.request is not NO_REQUEST:
+        wanted = _requested(case.request, found)
         expansion = _add(run, found, [wanted], digest) if found.task.expands else Expansion()
         # A dependency on nothing would let the new task wait for ever.
-        unknown = [name for name in view.depends_on if name not in run.tasks]
+        unknown = [name for name in case.request.depends_on if name not in run.tasks]
         if found.task.expands and unknown:
             expansion = _person(
                 "unknown_task", f"the request depends on {unknown[0]!r}, which is no task", (id,)
             )
     else:
-        expansion = _after_report(run, found, view, route(verdict, _context(run, found)), digest)
+        # The message is written for people, and nobody reads it here.
+        decision = decide(case, with_message=False)
+        expansion = _after_report(run, found, case.outcome, decision, digest)
 
     return replace(expansion, digest=digest)
 
@@ -166,14 +165,18 @@ class _Wanted(NamedTuple):
 
 
 def _after_report(
-    run: RunSnapshot, found: TaskSnapshot, view: ReportView, decision: Decision, digest: str
+    run: RunSnapshot,
+    found: TaskSnapshot,
+    outcome: OutcomeKind,
+    decision: Decision,
+    digest: str,
 ) -> Expansion:
     task = found.task
     # Saving the state is done in any case, and is no decision about the graph.
     action = next((each for each in decision.actions if each is not Action.SAVE_STATE), None)
     instruction = _instruction(decision)
 
-    if action is Action.FEEDBACK_LOOP or (task.feedback_to and view.outcome in _NOT_YET):
+    if action is Action.FEEDBACK_LOOP or (task.feedback_to and outcome in _NOT_YET):
         targets = _targets(task, decision, run)
         # Without an edge there is nowhere to send it: a person decides, and the work is not lost.
         if targets:
@@ -183,7 +186,7 @@ def _after_report(
         return _add(run, found, [_Wanted(decision.next_agent, instruction, (), first=True)], digest)
     if action in _SAME_AGAIN:
         return _send_back(run, task, [task.id], instruction or "Go on where you stopped.", digest)
-    if view.outcome not in _DONE:
+    if outcome not in _DONE:
         why = "; ".join(decision.blockers) or decision.reason
         return replace(_person("blocked", why, ()), questions=decision.questions)
 

@@ -182,7 +182,8 @@ class GraphOutcome:
 
     id: str
     state: str
-    tasks: Mapping[str, TaskOutcome] = field(default_factory=dict)
+    # Not shown: asyncio makes the text of what a program returns, and a run may have 1,000 tasks.
+    tasks: Mapping[str, TaskOutcome] = field(default_factory=dict, repr=False)
     waiting_for: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
