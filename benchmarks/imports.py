@@ -11,7 +11,7 @@ from benchmarks.timing import Timing, process_clock, take_turns
 __all__ = ["run"]
 
 _TURNS = 15
-_HEAVY: Final = ("mcp", "pydantic", "click", "rich", "jinja2")
+_HEAVY: Final = ("mcp", "pydantic", "click", "markdown_it", "jinja2")
 _BARE, _LXML, _OURS, _CHECK = (
     "python -c pass",
     "import lxml.etree",

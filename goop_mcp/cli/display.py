@@ -1,14 +1,18 @@
 """Show a run while it goes on: lines redrawn in place, or a line for each event in a pipe."""
 
 import json
+import os
+import shutil
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Final
 
 import click
 
-from goop_mcp.cli.streams import emit, show, terminal_width, wants_colour
+from goop_mcp.cli.rendering.styled import cut
+from goop_mcp.cli.streams import emit, show, terminal_width, wants_colour, without_controls
 from goop_mcp.delegation.run_views import RunView, TaskView
 from goop_mcp.store.graph_rows import GraphEventRow
 from goop_mcp.validation.findings import excerpt
@@ -43,6 +47,9 @@ _SHOWN_EVENTS: Final = (
     "kept",
     "not_recorded",
 )
+_REDRAWN_EVERY: Final = 0.25
+"""Seconds."""
+_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 OnEvent = Callable[[GraphEventRow], None]
 
@@ -106,7 +113,7 @@ def shown_live(view: RunView, form: str) -> Iterator[OnEvent]:
             emit(f"{event_json(event)}\n")
 
         yield write
-    elif terminal_width() is None:
+    elif terminal_width() is None or os.environ.get("TERM") == "dumb":
 
         def print_line(event: GraphEventRow) -> None:
             if event.seq <= view.seq:
@@ -121,29 +128,67 @@ def shown_live(view: RunView, form: str) -> Iterator[OnEvent]:
 
 
 def _redrawn(view: RunView) -> Iterator[OnEvent]:
-    # Slow to import, and only people at a terminal need it.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.live import Live  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    """Draw the run over what was drawn before; at the end it is erased, the final lines follow."""
+    coloured = wants_colour("auto")
+    drawing, ended = threading.Lock(), threading.Event()
+    drawn = 0
 
-    def draw() -> Text:
-        text = Text(no_wrap=True, overflow="ellipsis")
-        lines = run_lines(view, now=datetime.now(UTC))
-        for line, task in zip(lines, [*view.tasks.values(), None], strict=True):
-            style = "bold" if task is None else _COLORS.get(task.state, "dim")
-            text.append(f"{line}\n" if task is not None else line, style=style)
-        return text
+    def draw() -> None:
+        nonlocal drawn
+        lines = _on_screen(view, coloured=coloured)
+        show(_over(drawn) + "\n".join(lines), colour=True)
+        drawn = len(lines)
 
-    # Live draws by itself a few times a second, so that the seconds of running tasks go on. At the
-    # end it takes its lines away: the final ones follow.
-    with Live(console=Console(), get_renderable=draw, refresh_per_second=4, transient=True) as live:
+    def draw_again() -> None:
+        # So that the seconds of running tasks go on. If the output is gone, the next event says so.
+        with suppress(click.ClickException):
+            while not ended.wait(_REDRAWN_EVERY):
+                with drawing:
+                    draw()
 
-        def redraw(event: GraphEventRow) -> None:
+    def redraw(event: GraphEventRow) -> None:
+        with drawing:
             if event.seq > view.seq:
                 view.follow([event])
-                live.refresh()
+                draw()
 
+    thread = threading.Thread(target=draw_again, name="goop-mcp display", daemon=True)
+    show(_HIDE_CURSOR, colour=True)
+    try:
+        draw()
+        thread.start()
         yield redraw
+    finally:
+        ended.set()
+        if thread.ident is not None:
+            thread.join()
+        show(_over(drawn) + _SHOW_CURSOR, colour=True)
+
+
+def _on_screen(view: RunView, *, coloured: bool) -> list[str]:
+    """Return the lines of the run that fit on the terminal; the last one is about the run."""
+    size = shutil.get_terminal_size()
+    *tasks, last = (
+        cut(without_controls(line), size.columns) for line in run_lines(view, now=datetime.now(UTC))
+    )
+    room = max(size.lines - 1, 1)
+    colors = [_COLORS.get(each.state) for each in view.tasks.values()]
+    if coloured:
+        tasks = [
+            click.style(line, fg=color, dim=color is None)
+            for line, color in zip(tasks, colors, strict=True)
+        ]
+        last = click.style(last, bold=True)
+    if len(tasks) > room:
+        tasks = [*tasks[: room - 1], f"… and {len(tasks) - room + 1} more"]
+
+    return [*tasks, last]
+
+
+def _over(lines: int) -> str:
+    """Return what moves the cursor to the first of `lines` and erases them."""
+    up = f"\x1b[{lines - 1}A" if lines > 1 else ""
+    return f"\r{up}\x1b[J"
 
 
 def _state(task: TaskView) -> str:

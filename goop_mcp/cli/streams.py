@@ -31,6 +31,7 @@ __all__ = [
     "start_log",
     "terminal_width",
     "wants_colour",
+    "without_controls",
 ]
 
 
@@ -68,7 +69,7 @@ def show(text: str, *, colour: bool = False, to_stderr: bool = False) -> None:
 
     Without `colour`, its styles are removed, and U+FFFD stands for each other control character.
     """
-    _write(text if colour else _plain(text), colour=colour, to_stderr=to_stderr)
+    _write(text if colour else without_controls(text), colour=colour, to_stderr=to_stderr)
 
 
 def emit(document: str) -> None:
@@ -87,7 +88,7 @@ def emit_json(values: object) -> None:
 def complain(sentence: str) -> None:
     """Print an error or a warning on stderr, without secrets."""
     stop = "" if sentence.endswith((".", "?")) else "."
-    text = _plain(f"goop-mcp: {_without_secrets(sentence)}{stop}\n")
+    text = without_controls(f"goop-mcp: {_without_secrets(sentence)}{stop}\n")
     _write(text, colour=False, to_stderr=True)
 
 
@@ -173,7 +174,8 @@ def _write(content: str | bytes, *, colour: bool, to_stderr: bool) -> None:
         ) from error
 
 
-def _plain(text: str) -> str:
+def without_controls(text: str) -> str:
+    """Return `text` without styles, and with U+FFFD for each other control character."""
     return _CONTROLS.sub("\ufffd", click.unstyle(text))
 
 

@@ -67,7 +67,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
     `make` exports MAKEFLAGS to the tests it starts, and a recorded run names it.
     """
-    changing = {"NO_COLOR", "COLUMNS", "MAKEFLAGS", "MFLAGS"}
+    changing = {"NO_COLOR", "COLUMNS", "LINES", "MAKEFLAGS", "MFLAGS"}
     kept = {name: value for name, value in os.environ.items() if name not in changing}
     return {**kept, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "TERM": "xterm", **(extra or {})}
 

@@ -30,7 +30,7 @@ from tests.repository import ROOT
 
 LONGEST_END = 10
 """Seconds that a program has to end after an interrupt, before it is interrupted again."""
-HEAVY = {"anyio", "asyncio", "jinja2", "mcp", "pydantic", "rich", "starlette"}
+HEAVY = {"anyio", "asyncio", "jinja2", "markdown_it", "mcp", "pydantic", "starlette"}
 
 
 def test_the_version_is_printed() -> None:

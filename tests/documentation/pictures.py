@@ -224,6 +224,16 @@ def render_claude_code() -> str:
     )
 
 
+def render_opencode() -> str:
+    """Return the recording of tests/e2e/test_pictures.py."""
+    return render_recording(
+        _recorded("opencode", 14, 5),
+        title="OpenCode with the plugin of goop-mcp",
+        description="The conversation of a subagent: it ends without a report, is sent the form of"
+        " one, and reports with COMPLETE; then its task is done in the main conversation.",
+    )
+
+
 # The chart
 
 _ROW: Final = 30
@@ -398,6 +408,7 @@ PICTURES: Final[Mapping[str, Callable[[], str]]] = {
     "delegate.svg": render_delegation,
     "demo.svg": render_demo,
     "libraries.svg": render_chart,
+    "opencode.svg": render_opencode,
     **{file: partial(render_diagram, diagram) for file, diagram in DIAGRAMS.items()},
 }
 

@@ -66,7 +66,8 @@ def test_the_test_that_is_named_exists(test: str) -> None:
     assert name in functions_of(file)
 
 
-def test_each_example_has_a_test_or_a_reason_and_most_have_a_test() -> None:
+def test_each_example_has_a_test_or_a_reason_and_nearly_all_have_a_test() -> None:
     assert [each for each in EXAMPLES if ("test" in each) == ("reason" in each)] == []
     unrun = [each for each in EXAMPLES if "reason" in each]
-    assert len(unrun) * 5 < len(EXAMPLES)
+    # A drawing; what starts Claude Code, containers, and a service of the machine.
+    assert len(unrun) <= 4

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tests.e2e.clients import OPENCODE, Ended, Sandbox
+from tests.e2e.screen import ProgramOnScreen, on_screen
 from tests.e2e.scripted_model import ScriptedModel
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "delegate",
     "handed_back",
     "install",
+    "opencode_environment",
+    "opencode_on_screen",
     "run_opencode",
     "served",
     "write_project",
@@ -103,6 +106,17 @@ def run_opencode(sandbox: Sandbox, model: ScriptedModel, *words: str) -> Ended:
     shutil.rmtree(sandbox.home / ".local" / "state" / "opencode" / "locks", ignore_errors=True)
 
     return sandbox.run([OPENCODE.path, *words], environment=opencode_environment(model))
+
+
+@contextmanager
+def opencode_on_screen(
+    sandbox: Sandbox, model: ScriptedModel, prompt: str
+) -> Iterator[ProgramOnScreen]:
+    """Run OpenCode with `prompt` as a person does."""
+    environment = sandbox.environment({**opencode_environment(model), "TERM": "xterm-256color"})
+    command = [str(OPENCODE.path), "--prompt", prompt]
+    with on_screen(command, cwd=sandbox.project, environment=environment) as program:
+        yield program
 
 
 def delegate(sandbox: Sandbox, model: ScriptedModel, prompt: str) -> Ended:

@@ -1,4 +1,5 @@
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from goop_mcp import ask_until_accepted_sync
 from goop_mcp.hosts.frameworks.command_line import claude_code
 from goop_mcp.retry import Usage
 from goop_mcp.validation.feedback import OPENING
+from tests.documentation.pages import fences
 from tests.e2e.claude_code import (
     PLUGIN,
     UPDATE_PROJECT,
@@ -30,6 +32,7 @@ from tests.e2e.scripted_model import Refusal, ScriptedModel, scripted_model
 from tests.repository import ROOT
 from tests.workspace.projects import put_in_phase
 
+PAGE = "docs/hosts/claude-code.md"
 REPAIRED = "<status>COMPLETE</status>"
 MARKETPLACE = ROOT / "packaging" / "plugins" / "claude-code"
 IN_PLUGIN = "goop-mcp:goop-executor"
@@ -202,8 +205,13 @@ def test_the_plugin_sends_a_report_of_its_own_agent_back(
 def test_the_plugin_is_installed_from_its_marketplace(
     marketplace: Path, sandbox: Sandbox, model: ScriptedModel
 ) -> None:
-    for words in (["marketplace", "add", marketplace], ["install", "goop-mcp@goop-tools"]):
-        ended = run_plugin_command(sandbox, *words)
+    (shown,) = (each.text for each in fences(PAGE, "") if each.text.startswith("claude plugin"))
+    for line in shown.splitlines():
+        words = shlex.split(line, comments=True)
+        assert words[:2] == ["claude", "plugin"]
+        # The page is read in a checkout, the test runs elsewhere.
+        named = [marketplace if word == "./" else word for word in words[2:]]
+        ended = run_plugin_command(sandbox, *named)
         assert ended.code == 0, ended.out + ended.err
 
     assert_ended_well(run_claude(sandbox, model, f"GOOP-MAIN delegate agent={IN_PLUGIN}"))
@@ -212,6 +220,18 @@ def test_the_plugin_is_installed_from_its_marketplace(
     assert list(sandbox.home.rglob("hook-attempts.json")), (
         "the count is in the folder that the host gives a plugin"
     )
+
+
+def test_the_server_is_added_by_hand_as_the_page_says(sandbox: Sandbox) -> None:
+    (shown,) = (each for each in fences("docs/mcp.md", "") if each.text.startswith("claude mcp"))
+    words = shlex.split(shown.text)
+    ended = sandbox.run([CLAUDE_CODE.path, *words[1:]], environment={})
+    assert ended.code == 0, ended.out + ended.err
+
+    entry = next(each for each in fences("docs/mcp.md", "json") if "uvx" in each.text)
+    written = json.loads((sandbox.project / ".mcp.json").read_text(encoding="utf-8"))
+    written["mcpServers"]["goop"].pop("env")
+    assert written == json.loads(entry.text)
 
 
 @pytest.mark.parametrize("folder", [PLUGIN, MARKETPLACE, ROOT])

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(MISSING is not None, reason=MISSING or "")
 
 RECORDED = ROOT / "tests" / "documentation" / "recorded" / "delegate.json"
 _RUN = "run-5c1e09aa"
-_ERASED = "\x1b[2K"
+_ERASED = "\x1b[?25h"
 GRAPH = f"""\
 graph = 1
 name = "login"
@@ -182,7 +182,7 @@ def goop(
         cwd=sandbox.project,
     )
     # What was redrawn in place is gone at the end: the lines after it stay.
-    output = ended.out.replace("\r\n", "\n").rpartition(_ERASED)[2].lstrip("\r")
+    output = ended.out.replace("\r\n", "\n").rpartition(_ERASED)[2]
     # The digest is that of a graph with the paths of this machine.
     command = f"goop-mcp {words}".partition(" --trust")[0]
     shown.append({"command": command, "output": output})

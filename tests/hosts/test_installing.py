@@ -741,4 +741,15 @@ def test_it_says_what_to_do_where_nobody_is_judged(machine: Machine) -> None:
     assert "Judged: nobody by itself, because VS Code cannot hold an agent back; have" in output
     machine.write("goop-mcp.toml", "[hooks]\nagents = []\n")
     output = done(machine, "install", "opencode")
-    assert "Judged: nobody, because agents is empty; list them in .goopspec/hooks.json" in output
+    assert "Judged: nobody, because agents is empty; list them in goop-mcp.toml, line 2" in output
+
+
+def test_it_names_the_file_that_lists_who_is_judged(machine: Machine) -> None:
+    machine.write(".goopspec/hooks.json", '{"agents": ["backend-*"]}')
+    output = done(machine, "install", "claude-code")
+    assert 'list all in .goopspec/hooks.json: {"agents": ["goop-*"' in output
+    # A table in the options counts where both have the key.
+    machine.write("goop-mcp.toml", '[hooks]\nask_again = 1\nagents = ["api-*"]\n')
+    output = done(machine, "install", "claude-code")
+    assert "subagents named api-*, and the main agent where its message has an envelope" in output
+    assert 'list all in goop-mcp.toml, line 3: agents = ["goop-*", "backend-*"]' in output

@@ -25,6 +25,8 @@ PACKAGING = ROOT / "packaging"
 WHEEL = DIST / f"goop_mcp-{__version__}-py3-none-any.whl"
 SDIST = DIST / f"goop_mcp-{__version__}.tar.gz"
 BUNDLE = DIST / f"goop-mcp-{__version__}.mcpb"
+LARGEST_DOWNLOAD = 21_700_000
+"""Bytes of everything that `pip install goop-mcp` downloads; docs/performance.md has the value."""
 
 
 def main() -> int:
@@ -73,6 +75,21 @@ def _built() -> str:
     shutil.rmtree(DIST, ignore_errors=True)
     run([tool("python"), "-m", "build", "--outdir", DIST, ROOT])
     return ", ".join(f"{path.name} ({path.stat().st_size // 1024} KiB)" for path in (WHEEL, SDIST))
+
+
+def _downloaded() -> str:
+    """Download what an installation needs, and compare its size with the bound."""
+    with tempfile.TemporaryDirectory(prefix="goop-mcp-") as place:
+        run([tool("python"), "-m", "pip", "download", "--quiet", "--dest", place, WHEEL])
+        sizes = {path.name.partition("-")[0]: path.stat().st_size for path in Path(place).iterdir()}
+
+    total = sum(sizes.values())
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:4]
+    parts = ", ".join(f"{name} {sizes[name] / 1e6:.1f}" for name in largest)
+    shown = f"{total / 1e6:.1f} MB in {len(sizes)} files ({parts}, …)"
+    if total > LARGEST_DOWNLOAD:
+        raise ProgramFailedError(f"{shown}; at most {LARGEST_DOWNLOAD / 1e6:.1f} MB")
+    return shown
 
 
 def _described() -> str:
@@ -142,6 +159,7 @@ def _bundled() -> str:
 
 CHECKS = {
     "build": _built,
+    "downloads": _downloaded,
     "twine check": _described,
     "check-wheel-contents": _contained,
     "server.json": _readable_for_registries,

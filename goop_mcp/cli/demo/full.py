@@ -8,13 +8,10 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import anyio
+import click
 from mcp import Client
 from mcp.client.session import ElicitationFnT
 from mcp.types import Implementation
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from goop_mcp import __version__
 from goop_mcp.cli.demo.full_player import Player, PlayStep, ProjectPosition, ToolAnswer
@@ -28,6 +25,7 @@ __all__ = ["PlayedStep", "play_full"]
 
 _TIMEOUT: Final = 120.0
 """Seconds that the whole play may take."""
+_ITEM, _BELOW = "• ", "    "
 _STYLES: Final[Mapping[str, str]] = {
     "done": "green",
     "recorded": "green",
@@ -107,45 +105,36 @@ async def play_full(steps: list[PlayedStep], stage: DemoTerminal | None) -> None
                     )
                     steps.append(played)
                     if stage is not None:
-                        stage.add(_shown(played, before))
+                        _show(played, before, stage)
                     if not played.as_expected:
                         return
 
                 if stage is not None:
-                    stage.add(Text(f"\n{_summary(position)}", style="bold"))
+                    stage.add(click.style(f"\n{_summary(position)}", bold=True))
 
         log = anyio.Path(project, ".goopspec", "ADL.md")
         decisions = read_adl(await log.read_text(encoding="utf-8"))
         if stage is not None:
             stage.begin(len(CHAPTERS) + 1, "What people decided, as ADL.md has it")
             for each in decisions:
-                stage.add(_item(f"{excerpt(each.description, 200)} {each.action}"))
+                stage.add(f"{excerpt(each.description, 200)} {each.action}", first=_ITEM)
 
 
-def _shown(played: PlayedStep, before: ProjectPosition) -> RenderableType:
-    """Return a step as its title, and below it what came of it."""
-    lines: list[RenderableType] = [_item(played.step.title)]
+def _show(played: PlayedStep, before: ProjectPosition, stage: DemoTerminal) -> None:
+    """Show a step as its title, and below it what came of it."""
+    stage.add(played.step.title, first=_ITEM)
     answer = played.answer
-    if answer is not None:
-        if answer.asked:
-            question = " · ".join(answer.asked[0].splitlines())
-            lines.append(_below(Text(f"you are asked: {question} → {played.step.person}", "cyan")))
-        if answer.status is not None:
-            status = Text(answer.status, _STYLES.get(answer.status, "bold"))
-            lines.append(_below(Text.assemble(status, _reason(answer, played.position, before))))
+    if answer is None:
+        return
 
-    return Group(*lines)
-
-
-def _item(text: str) -> Table:
-    """Return a list item whose further lines are indented."""
-    item = Table.grid(padding=(0, 1, 0, 0))
-    item.add_row("•", Text(text))
-    return item
-
-
-def _below(text: Text) -> Padding:
-    return Padding(text, (0, 0, 0, 4))
+    if answer.asked:
+        question = " · ".join(answer.asked[0].splitlines())
+        asked = f"you are asked: {question} → {played.step.person}"
+        stage.add(click.style(asked, fg="cyan"), first=_BELOW)
+    if answer.status is not None:
+        colour = _STYLES.get(answer.status)
+        status = click.style(answer.status, fg=colour, bold=colour is None)
+        stage.add(f"{status}{_reason(answer, played.position, before)}", first=_BELOW)
 
 
 def _reason(answer: ToolAnswer, position: ProjectPosition, before: ProjectPosition) -> str:

@@ -17,6 +17,7 @@ from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.hooks.plugins import find_plugins
 from goop_mcp.hosts.installing import Registration
 from goop_mcp.hosts.launch import PROGRAM
+from goop_mcp.services.options_file import read_options
 from goop_mcp.services.stop_hooks.policy import FILE, read_policy
 
 __all__ = [
@@ -81,6 +82,10 @@ def who_is_judged(project: Path, hosts: Sequence[Host]) -> tuple[bool, str]:
 
     policy, _ = read_policy(str(project))
     example = f'in {FILE}: {{"agents": ["goop-*", "backend-*"]}}'
+    options = read_options(str(project))
+    # Where both files have them, this one counts.
+    if "agents" in options.table("hooks"):
+        example = f'in {options.place("hooks", "agents")}: agents = ["goop-*", "backend-*"]'
     if not policy.agents and policy.main != "required":
         return False, f"nobody, because agents is empty; list them {example}"
 
