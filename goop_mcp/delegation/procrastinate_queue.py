@@ -98,7 +98,12 @@ class ProcrastinateDispatcher:
                     await self._deliver(run)
                 if time.monotonic() > cleaned + _CLEANS:
                     cleaned = time.monotonic()
-                    await self._forget_stalled(app)
+                    # Jobs of dead workers go: their tasks are delivered again when they are free.
+                    stalled = await app.job_manager.get_stalled_jobs(
+                        queue=self._queue, seconds_since_heartbeat=_STALLED
+                    )
+                    for job in stalled:
+                        await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
             except (StoreError, psycopg.Error, ProcrastinateException) as error:
                 _logger.warning("the queue does not answer, trying again: %s", error)
             with anyio.move_on_after(_LOOKS):
@@ -139,14 +144,6 @@ class ProcrastinateDispatcher:
                 await self._job.configure(queueing_lock=lock).defer_async(run=run.id, task=task)
             except AlreadyEnqueued:
                 continue
-
-    async def _forget_stalled(self, app: App) -> None:
-        """Remove the jobs of dead workers: their tasks are delivered again when they are free."""
-        stalled = await app.job_manager.get_stalled_jobs(
-            queue=self._queue, seconds_since_heartbeat=_STALLED
-        )
-        for job in stalled:
-            await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
 
     async def _read(self, read: Callable[[ReadTransaction], T]) -> T:
         return await anyio.to_thread.run_sync(self._ledger.store.read, read)

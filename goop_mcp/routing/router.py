@@ -7,10 +7,10 @@ from goop_mcp.routing.adapters import ADAPTERS, protocol_of
 from goop_mcp.routing.context import RoutingContext
 from goop_mcp.routing.decision import Decision
 from goop_mcp.routing.reading_order import reading_steps
-from goop_mcp.routing.row import RoutingInput, Row
+from goop_mcp.routing.row import RoutingInput
 from goop_mcp.routing.table import rows_for
 from goop_mcp.routing.views import NO_REPORT, NO_REQUEST, OutcomeKind, RequestView
-from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["route"]
@@ -34,56 +34,6 @@ def route(verdict: Verdict, context: RoutingContext | Mapping[str, Any] | None =
     case = _case(verdict, context)
     # R9 is the last row of every protocol and always fits, so that this never raises StopIteration.
     row = next(row for row in rows_for(case.protocol) if row.fits(case))
-
-    return _decide(row, case)
-
-
-def _case(verdict: Verdict, context: RoutingContext) -> RoutingInput:
-    protocol = protocol_of(verdict)
-    adapter = ADAPTERS.get(protocol) if protocol else None
-    view = NO_REPORT if adapter is None else adapter.read(verdict)
-    sent_back = not verdict.accepted and (adapter is None or adapter.asks_for_repair(verdict))
-    answered = frozenset[str]() if adapter is None else adapter.routed_by_content
-    errors = _errors(verdict, context, sent_back=sent_back, answered=answered)
-    # Rows read attributes of both views without a test: the one that does not apply is empty.
-    report, request = (NO_REPORT, view) if isinstance(view, RequestView) else (view, NO_REQUEST)
-
-    return RoutingInput(
-        verdict=verdict,
-        context=context,
-        protocol=protocol,
-        outcome=view.outcome,
-        report=report,
-        request=request,
-        rejected=sent_back or bool(errors),
-        errors=errors,
-    )
-
-
-def _errors(
-    verdict: Verdict, context: RoutingContext, *, sent_back: bool, answered: frozenset[str]
-) -> tuple[Finding, ...]:
-    """Return why the reply is not accepted: errors, the caller's evidence, by policy warnings.
-
-    `answered` are the rules that a row of the protocol answers.
-    """
-    # Errors that a row answers by content are not errors of the reply, so that G2 and the like are
-    # reached; evidence and warnings are added on top because only the caller can judge them.
-    errors = verdict.of_severity(Severity.ERROR) if sent_back else ()
-    if context.evidence:
-        errors += tuple(
-            [finding for finding in context.evidence if finding.severity is Severity.ERROR]
-        )
-
-    if context.policy.fail_on_warning:
-        errors += tuple(
-            [each for each in verdict.of_severity(Severity.WARNING) if each.rule not in answered]
-        )
-
-    return errors
-
-
-def _decide(row: Row, case: RoutingInput) -> Decision:
     fields = row.build(case)
     blocker = case.report.blockers
     if (
@@ -102,4 +52,40 @@ def _decide(row: Row, case: RoutingInput) -> Decision:
         verdict=case.verdict,
         steps=() if case.report is NO_REPORT else reading_steps(case.report),
         **fields,
+    )
+
+
+def _case(verdict: Verdict, context: RoutingContext) -> RoutingInput:
+    protocol = protocol_of(verdict)
+    adapter = ADAPTERS.get(protocol) if protocol else None
+    view = NO_REPORT if adapter is None else adapter.read(verdict)
+    sent_back = not verdict.accepted and (adapter is None or adapter.asks_for_repair(verdict))
+    answered = frozenset[str]() if adapter is None else adapter.routed_by_content
+
+    # Why the reply is not accepted: errors, the caller's evidence, by policy warnings. Errors that
+    # a row answers by content are not errors of the reply, so that G2 and the like are reached;
+    # evidence and warnings are added on top because only the caller can judge them.
+    errors = verdict.of_severity(Severity.ERROR) if sent_back else ()
+    if context.evidence:
+        errors += tuple(
+            [finding for finding in context.evidence if finding.severity is Severity.ERROR]
+        )
+
+    if context.policy.fail_on_warning:
+        errors += tuple(
+            [each for each in verdict.of_severity(Severity.WARNING) if each.rule not in answered]
+        )
+
+    # Rows read attributes of both views without a test: the one that does not apply is empty.
+    report, request = (NO_REPORT, view) if isinstance(view, RequestView) else (view, NO_REQUEST)
+
+    return RoutingInput(
+        verdict=verdict,
+        context=context,
+        protocol=protocol,
+        outcome=view.outcome,
+        report=report,
+        request=request,
+        rejected=sent_back or bool(errors),
+        errors=errors,
     )
