@@ -80,7 +80,7 @@ class RunnerMaker:
             graph = self.ledger.graph(run)
             if not self._may_run(graph):
                 digest = graph.digest[:12]
-                raise GoopError(f"nobody trusts its graph here; --trust {digest} lets it run")
+                raise GoopError(f"its graph is not trusted here; --trust {digest} allows it")
             # Agents for other graphs may be given too: one process works on many.
             known = {name: each for name, each in self._agents.items() if name in graph.agent_named}
             makers = agent_makers(graph, project=self._project, given=known)

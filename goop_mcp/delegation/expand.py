@@ -139,7 +139,7 @@ def expand(run: RunSnapshot, id: str, verdict: Verdict) -> Expansion:
         unknown = [name for name in view.depends_on if name not in run.tasks]
         if found.task.expands and unknown:
             expansion = _person(
-                "unknown_task", f"the request depends on {unknown[0]!r}, which is no task", (id,)
+                "unknown_task", f"the request depends on {unknown[0]!r}, which is not a task", (id,)
             )
     else:
         expansion = _after_report(run, found, view, route(verdict, _context(run, found)), digest)
@@ -169,7 +169,7 @@ def _after_report(
     run: RunSnapshot, found: TaskSnapshot, view: ReportView, decision: Decision, digest: str
 ) -> Expansion:
     task = found.task
-    # Saving the state is done in any case, and is no decision about the graph.
+    # Saving the state is done in any case, and is not a decision about the graph.
     action = next((each for each in decision.actions if each is not Action.SAVE_STATE), None)
     instruction = _instruction(decision)
 
@@ -253,7 +253,7 @@ def _add(
 
         id = _free_id(f"{found.task.id}-{agent}", taken)
         taken.add(id)
-        # An agent's text is no template: `${…}` in it must reach the next agent unchanged.
+        # An agent's text is not a template: `${…}` in it must reach the next agent unchanged.
         report = f"\n\n${{{each.report_of}}}" if each.report_of else ""
         task = GraphTask(
             id,

@@ -150,7 +150,7 @@ class Review:
         `last` says that the framework will not ask again; `usage` is what the reply used and
         `conversation_id` the session it came from, None where the framework does not say. Raises
         NotAcceptedError when the review ends without an accepted reply and the policy says "raise",
-        RuntimeError when it had ended before, TypeError for a reply that is no text.
+        RuntimeError when it had ended before, TypeError for a reply that is not text.
         """
         self._check_open()
         if usage is not None:

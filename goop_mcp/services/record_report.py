@@ -275,7 +275,7 @@ def _not_recorded(
     judged: Judged,
     now: str,
 ) -> RecordedReport:
-    """Return the answer to a reply that is no report or is refused, and count a refused one."""
+    """Return the answer to a reply that is not a report or is refused, and count a refused one."""
     status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
     # A typing error in a folder that has nothing to do with a project leaves no trace in it.
     # A database is created for the counters only where there is a project.

@@ -194,7 +194,7 @@ def _may_count(text: bytes, *, spaced: bool) -> bool:
 def _parse(number: int, text: bytes) -> _Line | None:
     """Return the line, of kind "notice" unless it counts; None if it is damaged."""
     try:
-        # A third of the time of json, which also reads what is no JSON: half of a surrogate pair,
+        # A third of the time of json, which also reads invalid JSON: half of a surrogate pair,
         # where the host cut a text.
         value = msgspec.json.decode(text)
     except (ValueError, RecursionError):

@@ -163,7 +163,7 @@ def _fields(form: Form) -> dict[str, Any]:
 
     fields |= {name: text(name) for name in ("mode", "workflow", "priority") if text(name)}
     if retries := text("max_retries").strip():
-        # What is no number is refused by the service, which says what it expects.
+        # What is not a number is refused by the service, which says what it expects.
         fields["max_retries"] = number if (number := whole_number(retries)) is not None else retries
 
     columns = [form.texts(name)[:_MOST_ROWS] for name in ("kind", "path", "required", "text")]
