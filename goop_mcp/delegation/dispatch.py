@@ -37,7 +37,7 @@ __all__ = ["Dispatcher", "LeaseDispatcher", "RunnerMaker", "open_runs", "run_tas
 MOST_AT_ONCE: Final = 50
 """Runs that one process works on at the same time; the others wait for their turn."""
 
-_LOOKS: Final = 1.0
+_POLL_SECONDS: Final = 1.0
 _WAITS: Final = 0.5
 _MOST_NAMED: Final = 1_000
 
@@ -156,7 +156,7 @@ class LeaseDispatcher:
                         group.start_soon(self._work, run.id, runner)
 
                 # The event ends the wait at once, so that a stop does not last a second.
-                with anyio.move_on_after(_LOOKS):
+                with anyio.move_on_after(_POLL_SECONDS):
                     await self._is_stopping.wait()
 
     async def _work(self, run: str, runner: Runner) -> None:
