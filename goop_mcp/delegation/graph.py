@@ -203,7 +203,7 @@ class Graph:
 
     @cached_property
     def distance(self) -> Mapping[str, int]:
-        """For each step the number of steps on the longest way from it to an end."""
+        """For each step the number of steps on the longest path from it to an end."""
         distances: dict[str, int] = {}
         for name in reversed(in_order(self.steps)):
             distances[name] = max((distances[each] + 1 for each in self.followers[name]), default=0)
