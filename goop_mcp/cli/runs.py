@@ -94,7 +94,9 @@ def runs(
         show(f"{row.id}  {excerpt(row.name, 64)}  {state}  {row.created_at[:16]}  {states}\n")
     if not rows:
         complain(
-            "there are no runs" + ("" if ended else " that have not ended; --all shows others")
+            "there are no runs"
+            if ended
+            else "no run is open; --all also lists those that have ended"
         )
 
     return 0
