@@ -43,6 +43,7 @@ help:
 	@echo "make docs    regenerate the generated pages of docs/, the plugin's commands and the corpus of goop_mcp/testing"
 	@echo "make site    build docs/ as a site in build/site that works offline; every warning is an error"
 	@echo "make package  build wheel, sdist and bundle, and test them on every Python of this machine; needs a package index"
+	@echo "make deployment  lint workflows and scripts; try the action, the hook and the container; needs npm and a package index"
 	@echo "make clean   remove caches and built files (.venv stays; delete it to start over)"
 
 demo: $(STAMP)

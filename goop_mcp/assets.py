@@ -60,7 +60,10 @@ def split_front_matter(asset: str, *, file: str) -> tuple[Mapping[str, Any], str
     """
     match = _WITH_FRONT_MATTER.fullmatch(asset)
     if match is None:
-        raise AssetBrokenError(f"{file} cannot be used: it has no front matter")
+        raise AssetBrokenError(
+            f"{file} cannot be used: it has no front matter; expected TOML between two +++ lines,"
+            " then the text"
+        )
 
     try:
         return tomllib.loads(match["front"]), match["text"]

@@ -57,10 +57,13 @@ def _values(
     metavar="NAME=VALUE",
     multiple=True,
     callback=_values,
-    help="A value for ${input.NAME} in prompts; repeat it for several.",
+    help="Value of ${input.NAME} in prompts; may be given several times.",
 )
 @click.option(
-    "--parallel", type=click.IntRange(1, 1_000), metavar="N", help="Tasks at once in this process."
+    "--parallel",
+    type=click.IntRange(1, 1_000),
+    metavar="N",
+    help="How many tasks run at once in this process.",
 )
 @click.option("--resume", "again", flag_value="resume", help="Resume the unfinished run.")
 @click.option(

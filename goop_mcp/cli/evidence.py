@@ -140,7 +140,7 @@ _FORM = click.option(
 def list_(
     application: AppContext, _folder: Path, *, name: str | None, limit: int, form: str
 ) -> int:
-    """List the newest recorded runs, the newest first."""
+    """List the recorded runs, newest first."""
     runs = services.recorded_runs.list_runs(application.store, limit=limit, name=name)
     if form == "json":
         emit_json({"runs": [services.run_statements.run_values(run) for run in runs]})

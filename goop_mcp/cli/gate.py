@@ -38,8 +38,8 @@ _MOST_REFUSALS = 2
     metavar="NAME",
     envvar="CLAUDE_CODE_SESSION_ID",
     help=(
-        "With --task: the run of the agent that asks; after two refusals it passes. In a session"
-        " of Claude Code that is its id."
+        "With --task: a name for this run of the agent; after two refusals of the same run the"
+        " gate passes. In Claude Code the default is the id of the session."
     ),
 )
 @click.option(
@@ -69,7 +69,7 @@ _MOST_REFUSALS = 2
     type=click.Choice(["workspace", "session"]),
     metavar="PLACE",
     default="workspace",
-    help="Where deliverables may lie: workspace (the default), or session, the folder of FILE.",
+    help="Where deliverables may be: workspace (the default), or session, the folder of FILE.",
 )
 @click.option(
     "--session-log",

@@ -233,7 +233,7 @@ def session(
     "source",
     metavar="FILE|-",
     shell_complete=file_names,
-    help="Also the sessions that this text names, such as the report of an orchestrator.",
+    help="Also print the sessions that this text names, such as the report of an orchestrator.",
 )
 @PROJECT
 def results(sessions: tuple[str, ...], *, source: str | None, project: str | None) -> int:

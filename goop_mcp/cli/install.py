@@ -74,7 +74,7 @@ def install(
     Everything else in the files of hosts is kept, including comments; each changed file is backed
     up. Installing again changes nothing. `goop-mcp uninstall HOST` removes everything.
 
-    Exit code: 0 done, 1 a file cannot be changed safely, in which case none of that host is.
+    Exit code: 0 done, 1 a file cannot be changed safely; then no file of that host is changed.
     """
     # All names are looked up first: a typing error in the last one must not leave half done.
     registrations = [

@@ -237,8 +237,8 @@ RULES = click.option(
         services.load_rules.load_rules(named) if named else ()
     ),
     help=(
-        "Also apply custom rules: FILE.py or package.module, and :NAME unless it is RULES."
-        " Runs that code."
+        "Also apply the custom rules in FILE.py or package.module; add :NAME if their list is not"
+        " called RULES. Their code is run."
     ),
 )
 PROJECT = click.option(

@@ -118,9 +118,9 @@ def run_command(name: str) -> int:
 
 
 def _load(name: str) -> click.Command:
-    # A function may not hide the built-in help.
+    # A function called `help` would hide the one that Python has.
     attribute = "show_help" if name == "help" else name
     command = getattr(import_module(f"goop_mcp.cli.{name}"), attribute)
     if not isinstance(command, click.Command):
-        raise TypeError(f"goop_mcp.cli.{name}.{name} is not a command")
+        raise TypeError(f"goop_mcp.cli.{name}.{attribute} is not a command")
     return command

@@ -43,9 +43,9 @@ def project() -> None:
     """Take a project through its phases and rounds, or print where it is.
 
     Steps that need a person ask on the terminal. Without one they are refused, and stay listed in
-    goop-mcp status until somebody runs it on a terminal or answers it at an MCP client.
+    goop-mcp status until somebody runs them on a terminal or answers them at an MCP client.
 
-    Exit code: 0 done, or nothing was to do; 1 refused, or not possible; 2 a usage error, or the
+    Exit code: 0 done, or nothing to do; 1 refused, or not possible; 2 a usage error, or the
     database cannot be used; 3 a person is needed.
     """
 
@@ -177,7 +177,7 @@ def skip_gate(*, gate: str, reason: str | None) -> ProjectStep:
 @project.command(short_help="Complete the interview.")
 @_step
 def interview() -> ProjectStep:
-    """Complete the interview if REQUIREMENTS.md holds what a plan needs; else list what is not."""
+    """Complete the interview if REQUIREMENTS.md has what a plan needs, or list what is missing."""
     return ProjectStep(action="complete_interview")
 
 
@@ -198,11 +198,11 @@ def unlock() -> ProjectStep:
     return ProjectStep(action="unlock_spec")
 
 
-@project.command(short_help="Let a changed specification count.")
+@project.command(short_help="Lock a changed specification instead of the former one.")
 @_REASON
 @_step
 def amend(*, reason: str | None) -> ProjectStep:
-    """Let the changed SPEC.md count instead of the locked text, after a person has confirmed it.
+    """Lock the changed SPEC.md instead of the former text, after a person has confirmed it.
 
     The reason may be left out where somebody has asked for the amendment before.
     """
@@ -223,7 +223,7 @@ def decide(
 
 
 @project.command(short_help="Save the position.")
-@click.option("--note", metavar="TEXT", help="What whoever resumes should know.")
+@click.option("--note", metavar="TEXT", help="A note for whoever resumes.")
 @_step
 def checkpoint(*, note: str | None) -> ProjectStep:
     """Save the position of the project, to resume from it in another session."""
@@ -267,7 +267,7 @@ def accept(*, outcome: str, tasks: tuple[str, ...], comment: str | None) -> Proj
 
 
 @project.command("round", short_help="Open the next round.")
-@click.option("--name", metavar="NAME", help="What the round is called.")
+@click.option("--name", metavar="NAME", help="Name of the round.")
 @click.option("--reopen", is_flag=True, help="Take the last acceptance back instead.")
 @_step
 def round_command(*, name: str | None, reopen: bool) -> ProjectStep:

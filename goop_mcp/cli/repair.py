@@ -32,7 +32,7 @@ __all__ = ["repair"]
 
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _QUOTED: Final = re.compile('[\0-\x1f\x7f"\\\\\udc80-\udcff]')
-"""What git writes as an escape in the name of a file, bytes that are no text included."""
+"""What git writes as an escape in the name of a file, bytes that are not text included."""
 _DIFF_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 
 

@@ -262,7 +262,7 @@ def record_command(
 def withdraw(
     *, application: AppContext, number: int, reason: str
 ) -> tuple[dict[str, object], str, int]:
-    """Withdraw the report N: it is kept, marked, and tasks and gates are as if it never came."""
+    """Withdraw the report N: it is kept and marked, and no longer counts for tasks and gates."""
     done = withdraw_report(
         application.writing_context(),
         number,

@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-from pathlib import Path
 
 import click
 
@@ -25,7 +24,7 @@ __all__ = ["run"]
     shell_complete=file_names,
 )
 @click.option(
-    "--name", metavar="NAME", help="What the check is called; by default what the program is."
+    "--name", metavar="NAME", help="Name of the check; by default it is derived from the program."
 )
 @click.option(
     "--junit",
@@ -49,12 +48,12 @@ __all__ = ["run"]
     "--timeout",
     type=click.FloatRange(min=0, max=run_arguments.MOST_SECONDS, min_open=True),
     metavar="S",
-    help="End it, and all that it started, after so many seconds.",
+    help="Time limit in seconds; then PROGRAM and all that it started are ended.",
 )
 @click.option(
     "--trust",
     is_flag=True,
-    help="Trust .goopspec/checks.toml as it is now; its commands run as you.",
+    help="Trust .goopspec/checks.toml as it is now; its commands run with your rights.",
 )
 @click.option(
     "--project",
@@ -92,12 +91,18 @@ def run(
     first: goop-mcp run --trust. A report names the recorded run: <check … run="r-…">.
 
     Exit code: that of PROGRAM; 124 if it was ended at its time limit, 127 if it could not be
-    started; 2 a usage error, or nobody trusts the file.
+    started; 2 a usage error, or the file is not trusted.
     """
     if trust:
         if words or name:
             raise click.UsageError("--trust runs nothing; leave the command out")
-        return _trust(services.run_check.project_of(project))
+        folder = services.run_check.project_of(project)
+        found = services.named_checks.trust_checks(folder)
+        for check in found.checks.values():
+            click.echo(f"{check.name}: {' '.join(check.command)}")
+        click.echo(f"goop-mcp: trusted {found.path} as it is now ({found.digest[:12]})", err=True)
+
+        return 0
 
     if not words:
         raise click.UsageError(
@@ -134,12 +139,3 @@ def run(
             project_id=project_id,
         )
     )
-
-
-def _trust(folder: Path) -> int:
-    found = services.named_checks.trust_checks(folder)
-    for check in found.checks.values():
-        click.echo(f"{check.name}: {' '.join(check.command)}")
-    click.echo(f"goop-mcp: trusted {found.path} as it is now ({found.digest[:12]})", err=True)
-
-    return 0

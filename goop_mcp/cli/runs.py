@@ -94,7 +94,9 @@ def runs(
         show(f"{row.id}  {excerpt(row.name, 64)}  {state}  {row.created_at[:16]}  {states}\n")
     if not rows:
         complain(
-            "there are no runs" + ("" if ended else " that have not ended; --all shows others")
+            "there are no runs"
+            if ended
+            else "no run is open; --all also lists those that have ended"
         )
 
     return 0
@@ -104,7 +106,7 @@ def runs(
 @click.argument("run")
 @click.option("--watch", is_flag=True, help="Show it until it has ended or waits for a person.")
 @click.option("--task", metavar="ID", help="Only this task, with its prompt and attempts.")
-@click.option("--output", is_flag=True, help="Also what the agents answered.")
+@click.option("--output", is_flag=True, help="Also show what the agents answered.")
 @_database
 def show_run(
     run: str,
@@ -186,8 +188,10 @@ def _show_task(store: Store, run: str, task: str, *, output: bool) -> None:
 @click.option(
     "--graph", metavar="FILE", shell_complete=file_names, help="Go on with this changed graph."
 )
-@click.option("--parallel", type=click.IntRange(1, 1_000), metavar="N", help="Tasks at once.")
-@click.option("--trust", metavar="DIGEST", multiple=True, help="Let this graph run.")
+@click.option(
+    "--parallel", type=click.IntRange(1, 1_000), metavar="N", help="How many tasks run at once."
+)
+@click.option("--trust", metavar="DIGEST", multiple=True, help="Allow the graph with this digest.")
 @click.option("--detach", is_flag=True, help="Run in the background.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True
@@ -238,7 +242,9 @@ def resume(
 @click.argument("run")
 @click.argument("task")
 @click.argument("answer")
-@click.option("--note", metavar="TEXT", default="", help="What whoever goes on should know.")
+@click.option(
+    "--note", metavar="TEXT", default="", help="A note for the agent or person who continues."
+)
 @_database
 def answer(
     run: str,
@@ -316,7 +322,7 @@ def cancel(
     database: str | None,
     project_id: str | None,
 ) -> int:
-    """Cancel RUN, or only TASK with what needs it; programs that run for it are ended."""
+    """Cancel RUN, or only TASK and the tasks that need it; their programs are ended."""
     with opened_application(project, database=database, project_id=project_id) as application:
         cancelled = cancel_run(application.store, run, task, by=person_at_terminal())
 
@@ -328,7 +334,7 @@ def cancel(
 @runs.command(short_help="Run a task again.")
 @click.argument("run")
 @click.argument("task")
-@click.option("--downstream", is_flag=True, help="Also run again what needs it.")
+@click.option("--downstream", is_flag=True, help="Also run the tasks that need it again.")
 @click.option("--fresh", is_flag=True, help="Begin another conversation with its agent.")
 @_database
 def retry(
@@ -341,7 +347,7 @@ def retry(
     database: str | None,
     project_id: str | None,
 ) -> int:
-    """Let TASK of RUN, which has ended, run again; `goop-mcp runs resume` then does it."""
+    """Mark TASK of RUN, which has ended, to run again; `goop-mcp runs resume` then runs it."""
     with opened_application(project, database=database, project_id=project_id) as application:
         by = person_at_terminal()
         again = retry_task(application.store, run, task, by=by, downstream=downstream, fresh=fresh)

@@ -96,7 +96,10 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
     metavar="WHICH",
     default=ALL_TOOLS,
     show_default=True,
-    help="Tools to offer: core, for agents that only work and report, all, or names with commas.",
+    help=(
+        "Tools to offer: core, for agents that only work and report, all, or names separated by"
+        " commas."
+    ),
 )
 @click.option("--ui", is_flag=True, help="Also serve the workbench, to people with a token.")
 @click.option("--hook-tool", is_flag=True, help="Offer hook_check, for hooks of type mcp_tool.")

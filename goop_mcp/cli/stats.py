@@ -84,7 +84,7 @@ def stats(
     Attempts and prompts have no round of their own: --round counts what was recorded from the
     opening of a round to that of the next.
 
-    Exit code: 0, also when nothing is recorded; 2 a usage error, a round that there is not, or the
+    Exit code: 0, also when nothing is recorded; 2 a usage error, the round does not exist, or the
     database cannot be read.
     """
     if since is not None and weeks is not None:

@@ -61,7 +61,7 @@ def template() -> None:
 def list_command(*, form: str, project: str | None) -> int:
     """List the templates of goop-mcp and of the project, with their slots.
 
-    Exit code: 0; 1 a file of the project is no template, the others are listed; 2 a usage error.
+    Exit code: 0; 1 a file of the project is not a template, the others are listed; 2 a usage error.
     """
     library = template_library(project_folder(project))
     if form == "json":
@@ -88,7 +88,7 @@ def list_command(*, form: str, project: str | None) -> int:
 def show_command(name: str, *, form: str, project: str | None) -> int:
     """Print the template NAME as a file: front matter with its slots, then the prompt.
 
-    A copy in .goopspec/templates/ under another name is where a template of your own begins.
+    To write a template of your own, start from a copy in .goopspec/templates/ with another name.
 
     Exit code: 0; 1 the template cannot be used; 2 a usage error, or there is no such template.
     """

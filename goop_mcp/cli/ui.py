@@ -36,10 +36,10 @@ def ui(
     no_open: bool,
     read_only: bool,
 ) -> int:
-    """Show the project in a browser on this machine, until Ctrl+C.
+    """Show the project in a browser on this machine, until Ctrl-C.
 
-    Prints one address, which logs in once and within five minutes. Started without a terminal,
-    nobody can change or confirm anything: an agent could have started it.
+    Prints one address, which works for one login within five minutes. Without a terminal the pages
+    are read-only, because an agent could have started them.
     """
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     is_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))

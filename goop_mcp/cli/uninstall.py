@@ -35,8 +35,8 @@ def uninstall(
     A file that nobody has changed since is restored byte for byte; from a changed file only our
     entries are removed. Memories and documents of projects stay.
 
-    Exit code: 0 done or nothing to do, 1 a file cannot be changed safely, in which case none of
-    that host is.
+    Exit code: 0 done or nothing to do, 1 a file cannot be changed safely; then no file of that
+    host is changed.
     """
     # All names are looked up first: a typing error in the last one must not leave half done.
     registrations = [

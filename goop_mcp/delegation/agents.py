@@ -226,7 +226,7 @@ def _policy_of(retry: GraphRetry, max_attempts: int | None, deadline: float | No
         "max_attempts": retry.max_attempts if max_attempts is None else max_attempts,
         "attempt_timeout": retry.attempt_timeout,
         "call_retries": retry.call_retries,
-        "ways": retry.strategies or None,
+        "strategies": retry.strategies or None,
         "deadline": deadline,
         # Circuits and budgets are those of the whole run, in the store.
         "circuit": False,

@@ -216,7 +216,7 @@ def _wrong_task(
         if not before.comes(name, task.id) or isinstance(steps[name], GraphGate):
             yield GraphProblem(
                 (*path, "feedback_to"),
-                f"{name!r} is no task before {task.id!r}; expected one that it needs",
+                f"{name!r} is not a task before {task.id!r}; expected one that it needs",
             )
     for each in placeholders_in(task.prompt):
         if each.defect is not None:
@@ -244,7 +244,8 @@ def _section(step: GraphStep) -> str:
 def _find_cycle(steps: Mapping[str, GraphStep]) -> list[str] | None:
     """Return the steps of a cycle, the first one again at the end; None without one."""
     # Only the steps of cycles and those after them are left.
-    left = _unordered(steps)
+    ordered = set(in_order(steps))
+    left = {name: None for name in steps if name not in ordered}
     if not left:
         return None
 
@@ -277,11 +278,6 @@ def in_order(steps: Mapping[str, GraphStep]) -> list[str]:
                 order.append(each)
 
     return order
-
-
-def _unordered(steps: Mapping[str, GraphStep]) -> dict[str, None]:
-    ordered = set(in_order(steps))
-    return {name: None for name in steps if name not in ordered}
 
 
 class _Before:

@@ -37,7 +37,7 @@ __all__ = ["Dispatcher", "LeaseDispatcher", "RunnerMaker", "open_runs", "run_tas
 MOST_AT_ONCE: Final = 50
 """Runs that one process works on at the same time; the others wait for their turn."""
 
-_LOOKS: Final = 1.0
+_POLL_SECONDS: Final = 1.0
 _WAITS: Final = 0.5
 _MOST_NAMED: Final = 1_000
 
@@ -80,7 +80,7 @@ class RunnerMaker:
             graph = self.ledger.graph(run)
             if not self._may_run(graph):
                 digest = graph.digest[:12]
-                raise GoopError(f"nobody trusts its graph here; --trust {digest} lets it run")
+                raise GoopError(f"its graph is not trusted here; --trust {digest} allows it")
             # Agents for other graphs may be given too: one process works on many.
             known = {name: each for name, each in self._agents.items() if name in graph.agent_named}
             makers = agent_makers(graph, project=self._project, given=known)
@@ -156,7 +156,7 @@ class LeaseDispatcher:
                         group.start_soon(self._work, run.id, runner)
 
                 # The event ends the wait at once, so that a stop does not last a second.
-                with anyio.move_on_after(_LOOKS):
+                with anyio.move_on_after(_POLL_SECONDS):
                     await self._is_stopping.wait()
 
     async def _work(self, run: str, runner: Runner) -> None:

@@ -1,7 +1,7 @@
 """What an accepted report does to the graph: nothing, more tasks, another round, a question.
 
 Pure: the same report, tasks and limits give the same `Expansion`. Whoever keeps the run carries it
-out. An agent never decides how much is done: what would go on without end is refused, with the way
+out. An agent never decides how much is done: what would go on without end is refused, with the path
 that led there, and a person decides.
 """
 
@@ -136,7 +136,7 @@ def expand(run: RunSnapshot, id: str, verdict: Verdict) -> Expansion:
         unknown = [name for name in case.request.depends_on if name not in run.tasks]
         if found.task.expands and unknown:
             expansion = _person(
-                "unknown_task", f"the request depends on {unknown[0]!r}, which is no task", (id,)
+                "unknown_task", f"the request depends on {unknown[0]!r}, which is not a task", (id,)
             )
     else:
         # The message is written for people, and nobody reads it here.
@@ -172,7 +172,7 @@ def _after_report(
     digest: str,
 ) -> Expansion:
     task = found.task
-    # Saving the state is done in any case, and is no decision about the graph.
+    # Saving the state is done in any case, and is not a decision about the graph.
     action = next((each for each in decision.actions if each is not Action.SAVE_STATE), None)
     instruction = _instruction(decision)
 
@@ -236,27 +236,27 @@ def _add(
     # The list grows while it is read: who is to be notified gets a task too.
     todo = list(wanted)
     for each in todo:
-        # The way there is shown with each refusal: it is what a person needs to see a circle.
-        way = (*_ancestors(run, found), each.agent or "nobody")
+        # The path there is shown with each refusal: it is what a person needs to see a circle.
+        path = (*_ancestors(run, found), each.agent or "nobody")
         agent = _known_agent(run, each.agent)
         if agent is None:
             known = ", ".join(run.graph.agent_named)
             # A typing error of an agent is for a person: guessing who was meant could start the
             # wrong work.
             return _person(
-                "unknown_agent", f"there is no agent {each.agent!r}; known are {known}", way
+                "unknown_agent", f"there is no agent {each.agent!r}; known are {known}", path
             )
         if found.depth + 1 > limits.max_depth:
-            return _person("depth", f"deeper than limits.max_depth ({limits.max_depth})", way)
+            return _person("depth", f"deeper than limits.max_depth ({limits.max_depth})", path)
         if len(run.tasks) + len(added) + 1 > limits.max_tasks:
-            return _person("max_tasks", f"more than limits.max_tasks ({limits.max_tasks})", way)
+            return _person("max_tasks", f"more than limits.max_tasks ({limits.max_tasks})", path)
         # Nested requests that come back to the same question would go on until a limit.
         if (same := _asked_before(run, found, agent, each.prompt)) is not None:
-            return _person("cycle", f"{agent} was asked the same in {same!r}", (*way[:-1], agent))
+            return _person("cycle", f"{agent} was asked the same in {same!r}", (*path[:-1], agent))
 
         id = _free_id(f"{found.task.id}-{agent}", taken)
         taken.add(id)
-        # An agent's text is no template: `${…}` in it must reach the next agent unchanged.
+        # An agent's text is not a template: `${…}` in it must reach the next agent unchanged.
         report = f"\n\n${{{each.report_of}}}" if each.report_of else ""
         task = GraphTask(
             id,
@@ -307,15 +307,15 @@ def _send_back(
 def _used_up(run: RunSnapshot, edge: Edge, digest: str) -> Expansion | None:
     """Return the question that stands where a feedback edge would be followed too often."""
     before = run.reports.get(edge, ())
-    # The way that the work has gone: each round is once around the circle.
-    way = (edge.target, edge.source) * len(before) + (edge.target, edge.source, edge.target)
+    # The path of the work: each round is once around the circle.
+    path = (edge.target, edge.source) * len(before) + (edge.target, edge.source, edge.target)
     if digest in before:
         return _person(
-            "same_report", f"{edge.source} sent the same report back to {edge.target} again", way
+            "same_report", f"{edge.source} sent the same report back to {edge.target} again", path
         )
     if len(before) >= run.graph.limits.max_rounds:
         limit = run.graph.limits.max_rounds
-        return _person("rounds", f"more rounds than limits.max_rounds ({limit})", way)
+        return _person("rounds", f"more rounds than limits.max_rounds ({limit})", path)
     return None
 
 
@@ -350,7 +350,7 @@ def _context(run: RunSnapshot, found: TaskSnapshot) -> RoutingContext:
 # Nearly all reports of a run have the same: to check a context takes longer than to route by it.
 @lru_cache(maxsize=64)
 def _context_of(rounds: int, most: int, agents: tuple[str, ...]) -> RoutingContext:
-    # One more than the graph allows, so that the refusal comes from here, with the whole way.
+    # One more than the graph allows, so that the refusal comes from here, with the whole path.
     limits = RoutingLimits(
         critic_rejections=most + 2,
         partials_in_a_row=most + 2,
@@ -388,13 +388,13 @@ def _known_agent(run: RunSnapshot, name: str | None) -> str | None:
 
 def _ancestors(run: RunSnapshot, found: TaskSnapshot) -> tuple[str, ...]:
     """Return the tasks that led to `found`, the first one first, and `found` itself."""
-    way, current = [found.task.id], found
-    # A parent is always older than its child: the way ends.
+    path, current = [found.task.id], found
+    # A parent is always older than its child: the path ends.
     while current.parent is not None:
         current = run.tasks[current.parent]
-        way.append(current.task.id)
+        path.append(current.task.id)
 
-    return tuple(reversed(way))
+    return tuple(reversed(path))
 
 
 def _asked_before(run: RunSnapshot, found: TaskSnapshot, agent: str, prompt: str) -> str | None:

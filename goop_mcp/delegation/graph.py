@@ -203,7 +203,7 @@ class Graph:
 
     @cached_property
     def distance(self) -> Mapping[str, int]:
-        """For each step the number of steps on the longest way from it to an end."""
+        """For each step the number of steps on the longest path from it to an end."""
         distances: dict[str, int] = {}
         for name in reversed(in_order(self.steps)):
             distances[name] = max((distances[each] + 1 for each in self.followers[name]), default=0)
@@ -426,7 +426,7 @@ def _text_of(file: Path, most: int, shown: str) -> str:
         raise GraphError([GraphProblem((), f"cannot be read ({reason})")], shown) from error
     except UnicodeDecodeError as error:
         raise GraphError(
-            [GraphProblem((), "is no text in UTF-8; save it as that")], shown
+            [GraphProblem((), "is not text in UTF-8; save it as UTF-8")], shown
         ) from error
 
 
@@ -464,7 +464,7 @@ def _read_prompt_files(values: dict[str, Any], folder: Path, problems: list[Grap
                 )
             elif file.exists() and not file.is_file():
                 # A pipe would be waited for.
-                problems.append(GraphProblem(path, f"{file.name} is no file"))
+                problems.append(GraphProblem(path, f"{file.name} is not a file"))
             elif prompt := _text_of(file, _LONGEST_PROMPT, file.as_posix()).strip():
                 task["prompt"] = prompt
             else:
@@ -472,7 +472,7 @@ def _read_prompt_files(values: dict[str, Any], folder: Path, problems: list[Grap
         except GraphError as error:
             problems.append(GraphProblem(path, f"{file.name} {error.problems[0].message}"))
         except (OSError, ValueError):
-            problems.append(GraphProblem(path, "is no name of a file"))
+            problems.append(GraphProblem(path, "is not the name of a file"))
 
 
 def _check_functions(

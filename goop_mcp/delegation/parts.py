@@ -27,7 +27,7 @@ Workspace = Literal["project", "worktree"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphLimits:
-    """The limits of a whole run; None is no limit.
+    """The limits of a whole run; None means no limit.
 
     parallel: tasks at once, in all runners together, 1 to 1,000.
     deadline: seconds.

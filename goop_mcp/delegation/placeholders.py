@@ -86,7 +86,11 @@ def fill_in(prompt: str, values: Mapping[str, JsonValue]) -> str:
         if values[found.source] is None:
             return f"({found.source} ended without a result)"
 
-        return _shown(_value_at(values[found.source], found))
+        value = _value_at(values[found.source], found)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        if len(text) <= LONGEST_VALUE:
+            return text
+        return f"{text[:LONGEST_VALUE]}… (cut: {len(text):,} characters)"
 
     return _PLACEHOLDER.sub(value_of, prompt)
 
@@ -127,10 +131,3 @@ def _value_at(values: JsonValue, found: Placeholder) -> JsonValue:
 
 def _entries(value: JsonValue) -> Sequence[JsonValue]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
-
-
-def _shown(value: JsonValue) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-    if len(text) <= LONGEST_VALUE:
-        return text
-    return f"{text[:LONGEST_VALUE]}… (cut: {len(text):,} characters)"

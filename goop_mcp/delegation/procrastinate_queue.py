@@ -35,9 +35,9 @@ __all__ = ["SCHEMA", "ProcrastinateDispatcher"]
 SCHEMA: Final = "goop_queue"
 """The schema of PostgreSQL that holds the tables of procrastinate."""
 
-_LOOKS: Final = 1.0
-_CLEANS: Final = 10.0
-_STALLED: Final = 30.0
+_POLL_SECONDS: Final = 1.0
+_CLEANUP_SECONDS: Final = 10.0
+_STALLED_SECONDS: Final = 30.0
 _MOST_DELIVERED: Final = 200
 _LOCK: Final = 7_160_533_221
 """Any number: two workers that start at once must not both make the tables."""
@@ -88,7 +88,7 @@ class ProcrastinateDispatcher:
                 concurrency=self._parallel,
                 install_signal_handlers=False,
                 delete_jobs="always",
-                fetch_job_polling_interval=_LOOKS,
+                fetch_job_polling_interval=_POLL_SECONDS,
             )
         )
         cleaned = 0.0
@@ -96,12 +96,17 @@ class ProcrastinateDispatcher:
             try:
                 for run in await open_runs(self._ledger):
                     await self._deliver(run)
-                if time.monotonic() > cleaned + _CLEANS:
+                if time.monotonic() > cleaned + _CLEANUP_SECONDS:
                     cleaned = time.monotonic()
-                    await self._forget_stalled(app)
+                    # Jobs of dead workers go: their tasks are delivered again when they are free.
+                    stalled = await app.job_manager.get_stalled_jobs(
+                        queue=self._queue, seconds_since_heartbeat=_STALLED_SECONDS
+                    )
+                    for job in stalled:
+                        await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
             except (StoreError, psycopg.Error, ProcrastinateException) as error:
                 _logger.warning("the queue does not answer, trying again: %s", error)
-            with anyio.move_on_after(_LOOKS):
+            with anyio.move_on_after(_POLL_SECONDS):
                 await self._is_stopping.wait()
 
         worker.cancel()
@@ -119,9 +124,9 @@ class ProcrastinateDispatcher:
         self._runners.add(runner)
         try:
             await runner.run_task(task)
-            following = await self._read(partial(_run_of, run))
-            if following is not None and not self._is_stopping.is_set():
-                await self._deliver(following)
+            row_after = await self._read(partial(_run_of, run))
+            if row_after is not None and not self._is_stopping.is_set():
+                await self._deliver(row_after)
         except GoopError as error:
             # The task is still ready, or its lease ends: in both cases it is delivered again.
             _logger.warning("%s of %s is left for now: %s", task, run, error)
@@ -139,14 +144,6 @@ class ProcrastinateDispatcher:
                 await self._job.configure(queueing_lock=lock).defer_async(run=run.id, task=task)
             except AlreadyEnqueued:
                 continue
-
-    async def _forget_stalled(self, app: App) -> None:
-        """Remove the jobs of dead workers: their tasks are delivered again when they are free."""
-        stalled = await app.job_manager.get_stalled_jobs(
-            queue=self._queue, seconds_since_heartbeat=_STALLED
-        )
-        for job in stalled:
-            await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
 
     async def _read(self, read: Callable[[ReadTransaction], T]) -> T:
         return await anyio.to_thread.run_sync(self._ledger.store.read, read)
@@ -181,7 +178,9 @@ def _seems_lost(reading: ReadTransaction, row: GraphTaskRow, now: float) -> bool
     owner = reading.graphs.runner(row.owner or "")
     if owner is None or (row.lease_until or 0.0) <= now:
         return True
-    return owner.boot_id == boot_id() != "" and not lives(owner.pid, owner.pid_started)
+    # Only on the machine of its owner, since its start, does a process id mean anything.
+    same_boot = bool(owner.boot_id) and owner.boot_id == boot_id()
+    return same_boot and not lives(owner.pid, owner.pid_started)
 
 
 def _make_tables(url: str) -> None:

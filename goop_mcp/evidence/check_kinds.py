@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_by_hand", "kinds_of", "kinds_of_name"]
 
-# A name of several kinds means the first of these: "test coverage" is no test.
+# A name of several kinds means the first of these: "test coverage" is not a test.
 _PRIORITY: Final = ("coverage", "audit", "typecheck", "lint", "format", "build", "tests")
 _JOINING: Final = frozenset({"and", "plus"})
 _BY_HAND: Final = frozenset({"manual", "manually", "review", "reviewed", "inspection", "visual"})

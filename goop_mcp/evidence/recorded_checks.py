@@ -116,7 +116,7 @@ class _Judge:
         run = next((each for each in self._known.runs if each.id == name), None)
         shown = repr(excerpt(name, _SHOWN))
         if run is None:
-            # Only an id of another key may exist elsewhere; what is no id exists nowhere.
+            # Only an id of another key may exist elsewhere; what is not an id exists nowhere.
             is_id = re.fullmatch(r"r-[0-9a-f]{12}", name) is not None
             if is_id and self._known.unread:
                 # A damaged database says nothing about who wrote the report.

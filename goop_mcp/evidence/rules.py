@@ -75,7 +75,7 @@ CHECK_NOT_RUN: Final = ACTIVITY_RULES.add(
         " exit status of the line is not that of the check; a warning where the output shows a"
         " failure all the same, an error where the policy asks for evidence"
     ),
-    why="Nobody knows whether it passed. It is no accusation: it may have been run elsewhere.",
+    why="Nobody knows whether it passed. It is not an accusation: it may have been run elsewhere.",
     fix="Run the check on a line of its own, without a pipe, `|| true` or `;` after it.",
     requirements=("G-28",),
     example=Example(

@@ -456,7 +456,7 @@ def kinds_of_script(row: ScriptRunner, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _subcommands(name: str, arguments: Sequence[str]) -> list[str]:
-    """Return the arguments that are no options and no values of options before a subcommand."""
+    """Return the arguments that are neither options nor values of options, before a subcommand."""
     values = _VALUES.get(name, frozenset())
     words: list[str] = []
     at = 0

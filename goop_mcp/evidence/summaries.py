@@ -185,7 +185,7 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
             for name in _names_in(line):
                 names.setdefault(name)
 
-        # One pattern for all families first: most lines are no summary.
+        # One pattern for all families first: most lines are not a summary.
         if may_fit.match(line) is None and not ("pytest" in families and " in " in line):
             continue
 
@@ -193,7 +193,7 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
             if not (_is_pytest if each == "pytest" else _compiled(_SUMMARIES[each]).match)(line):
                 continue
 
-            # "100% tests passed, 0 tests failed out of 12": the percentage is no number of tests.
+            # "100% tests passed, 0 tests failed out of 12": the percentage does not count tests.
             share, found, rest = line.partition("% tests passed, ")
             lines.append(rest if found and share.isdecimal() else line)
 

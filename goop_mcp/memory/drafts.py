@@ -173,7 +173,11 @@ def prepare(
     if problem is not None:
         reading.findings.append(problem.finding(problem.rule.lenient))
 
-    _refuse_blank(cleaned, reading)
+    for name, text in (("title", cleaned.title), ("content", cleaned.content)):
+        # `strip` alone would accept a zero-width space, which nobody can find again.
+        if not any(c.isprintable() and not c.isspace() for c in text):
+            reading.say(EMPTY_FIELD, f"{name} is blank; expected text", path=name, found=text)
+
     # Cutting the title lengthens the content, so sizes are checked afterwards.
     cleaned = _with_short_title(cleaned, reading)
     _refuse_too_large(cleaned, reading)
@@ -184,8 +188,34 @@ def prepare(
     ):
         raise MemoryRefusedError(reading.findings)
 
-    return _prepared(
-        cleaned, reading, kind=kind, importance=importance, given_key=draft.idempotency_key
+    # Of the redacted text: two saves that differ only in a secret are one memory.
+    same = fingerprint(cleaned.title, cleaned.content)
+    words = tokens(cleaned.title, cleaned.content)
+
+    # A hash keeps two keys different that differ only in a redacted secret.
+    key, given_key = cleaned.idempotency_key, draft.idempotency_key
+    if key is not None and given_key is not None and key != given_key.strip():
+        digest = hashlib.sha256(given_key.encode(errors="surrogatepass")).hexdigest()
+        key = f"{key}#{digest[:16]}"
+
+    return PreparedMemory(
+        type=kind,
+        title=cleaned.title,
+        content=cleaned.content,
+        importance=importance,
+        concepts=tuple(cleaned.concepts),
+        facts=tuple(cleaned.facts),
+        source_files=tuple(cleaned.source_files),
+        agent=cleaned.agent,
+        session_id=cleaned.session_id,
+        # Without a key of its own, saving the same text twice gives one memory.
+        idempotency_key=key or f"words:{same}",
+        own_key=cleaned.idempotency_key is not None,
+        fingerprint=same,
+        words=words,
+        sketches=sketches(kind, words),
+        redactions=reading.redactions,
+        findings=tuple(reading.findings),
     )
 
 
@@ -243,13 +273,6 @@ def _refuse_unstorable(draft: MemoryDraft, reading: _Reading) -> None:
             reading.say(UNSTORABLE_CHARACTER, message, path=name, found=text)
 
 
-def _refuse_blank(draft: MemoryDraft, reading: _Reading) -> None:
-    for name, text in (("title", draft.title), ("content", draft.content)):
-        # `strip` alone would accept a zero-width space, which nobody can find again.
-        if not any(c.isprintable() and not c.isspace() for c in text):
-            reading.say(EMPTY_FIELD, f"{name} is blank; expected text", path=name, found=text)
-
-
 def _with_short_title(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
     title = draft.title
     if len(title) <= LONGEST_TITLE:
@@ -289,42 +312,3 @@ def _refuse_too_large(draft: MemoryDraft, reading: _Reading) -> None:
         if size > limit:
             message = f"{name} has {size:,} {unit}; expected at most {limit:,}"
             reading.say(TOO_LARGE, message, path=name, found=f"{size:,} {unit}")
-
-
-def _prepared(
-    draft: MemoryDraft,
-    reading: _Reading,
-    *,
-    kind: MemoryType,
-    importance: float,
-    given_key: str | None,
-) -> PreparedMemory:
-    # Of the redacted text: two saves that differ only in a secret are one memory.
-    same = fingerprint(draft.title, draft.content)
-    words = tokens(draft.title, draft.content)
-
-    # A hash keeps two keys different that differ only in a redacted secret.
-    key = draft.idempotency_key
-    if key is not None and given_key is not None and key != given_key.strip():
-        digest = hashlib.sha256(given_key.encode(errors="surrogatepass")).hexdigest()
-        key = f"{key}#{digest[:16]}"
-
-    return PreparedMemory(
-        type=kind,
-        title=draft.title,
-        content=draft.content,
-        importance=importance,
-        concepts=tuple(draft.concepts),
-        facts=tuple(draft.facts),
-        source_files=tuple(draft.source_files),
-        agent=draft.agent,
-        session_id=draft.session_id,
-        # Without a key of its own, saving the same text twice gives one memory.
-        idempotency_key=key or f"words:{same}",
-        own_key=draft.idempotency_key is not None,
-        fingerprint=same,
-        words=words,
-        sketches=sketches(kind, words),
-        redactions=reading.redactions,
-        findings=tuple(reading.findings),
-    )

@@ -1,7 +1,7 @@
 """Words of software projects that stand for each other in questions and in notes.
 
 A note says "credentials rotate", a question asks for "passwords": neither has a word of the other.
-The words of a group are no synonyms; they only make one of two memories more likely.
+The words of a group are not synonyms; they only make one of two memories more likely.
 """
 
 from collections.abc import Iterable

@@ -221,14 +221,12 @@ def wanted_memories(
 
     return MemoryFilter(
         types=tuple(known for known in MEMORY_TYPES if known in types),
-        concepts=tuple(_without_unstorable(concept) for concept in concepts),
+        # No stored concept holds NUL or a lone surrogate, and databases raise errors for them.
+        concepts=tuple(
+            concept.replace("\0", "").encode(errors="replace").decode() for concept in concepts
+        ),
         min_importance=float(min_importance),
     )
-
-
-def _without_unstorable(text: str) -> str:
-    # No stored concept holds NUL or a lone surrogate, and databases raise errors for them.
-    return text.replace("\0", "").encode(errors="replace").decode()
 
 
 def _terms(query: str, number: int, notes: list[str]) -> tuple[str, ...]:

@@ -163,7 +163,7 @@ def read_ctrf(content: bytes) -> CaseList:
 
     for test in tests:
         if not isinstance(test, dict):
-            found.incomplete = "an entry of results.tests is no object"
+            found.incomplete = "an entry of results.tests is not an object"
             continue
 
         name = test.get("name")

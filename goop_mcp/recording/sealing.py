@@ -109,7 +109,7 @@ def seal(run: RecordedRun, key: MachineKey) -> tuple[str, str]:
 
 
 def unseal(content: str, mac: str, key: MachineKey | None) -> RecordedRun | None:
-    """Return the run in `content` with the state of its MAC; None for a text that is no run."""
+    """Return the run in `content` with the state of its MAC; None for a text that is not a run."""
     try:
         # Records of before the version was kept have none.
         values = {"program_version": "", **json.loads(content)}

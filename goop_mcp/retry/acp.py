@@ -35,7 +35,7 @@ __all__ = ["AcpAgent"]
 _VERSION: Final = 1
 _AUTHENTICATION_REQUIRED: Final = -32000
 _METHOD_NOT_FOUND: Final = -32601
-# An agent that npm installs at its start needs its time; what is no agent would take for ever.
+# An agent that npm installs at its start needs its time; what is not an agent would take for ever.
 _START_SECONDS: Final = 120.0
 _END_SECONDS: Final = 2.0
 _CLIENT: Final[Mapping[str, Any]] = {
@@ -360,7 +360,7 @@ class _Wire:
                 return value
             if not self.noise and line.strip():
                 shown = excerpt(line[:1000].decode(errors="replace").strip(), 200)
-                self.noise = f" (it wrote {shown!r}, which is no message of ACP)"
+                self.noise = f" (it wrote {shown!r}, which is not a message of ACP)"
 
     async def _send(self, message: Mapping[str, Any]) -> None:
         stdin = self.process.stdin

@@ -205,7 +205,7 @@ async def ask_many(
     cancels the rest, whose outcomes then say so. Every job gives an outcome, also where its policy
     says "raise". The limits of a job count from its turn; `shared_budget` bounds all together. Give
     each job an agent of its own: jobs that share one share its conversation. Raises ValueError for
-    a limit below 1 and TypeError for what is no job. Works under asyncio and trio.
+    a limit below 1 and TypeError for what is not a job. Works under asyncio and trio.
     """
     check_count("limit", limit)
     check_type("jobs", jobs, Iterable, "several of Job(...)")

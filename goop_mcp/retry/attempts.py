@@ -129,7 +129,7 @@ class Attempt:
         Raises ValueError, which names the place, for anything else.
         """
         if not isinstance(values, Mapping):
-            raise ValueError("the attempt is no object; expected what to_dict wrote")
+            raise ValueError("the attempt is not an object; expected what to_dict wrote")
 
         attempt = model_from(cls, {**values, "verdict": None, "failure": None})
         if (failure := values.get("failure")) is not None:
@@ -227,7 +227,7 @@ class Outcome:
         accepted without an accepted reply.
         """
         if not isinstance(values, Mapping):
-            raise ValueError("the outcome is no object; expected what to_dict wrote")
+            raise ValueError("the outcome is not an object; expected what to_dict wrote")
         if not isinstance(written := values.get("attempts"), list):
             raise ValueError("the outcome has no list of attempts; expected what to_dict wrote")
 

@@ -124,7 +124,7 @@ def call_of(agent: Agent, *, named: str = "agent") -> Call:
 
 
 def _is_async(function: Callable[..., object]) -> bool:
-    # An object whose `__call__` is async is no coroutine function itself.
+    # An object whose `__call__` is async is not a coroutine function itself.
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004
     )

@@ -29,7 +29,7 @@ __all__ = [
 
 
 class CommandFailedError(GoopError, OSError):
-    """Raised when the program of an agent cannot be run, fails, or writes what is no answer.
+    """Raised when the program of an agent cannot be run, fails, or writes what is not an answer.
 
     What the program reported of the failure goes with it: the HTTP `status_code` of the model's
     provider and its `headers`, whether it is `retryable`, when it may be repeated (`retry_after`, a
@@ -501,11 +501,11 @@ def _text(value: object) -> str | None:
 
 
 def count(value: object) -> int | None:
-    """Return a number of tokens; None for what is no whole number from 0."""
+    """Return a number of tokens; None for what is not a whole number from 0."""
     # A bool is an int to Python, and no number of tokens; what no database can hold is none either.
     return value if type(value) is int and 0 <= value < _TOO_MANY else None
 
 
 def amount(value: object) -> float | None:
-    """Return a cost; None for what is no number from 0, such as NaN, or above all costs."""
+    """Return a cost; None for what is not a number from 0, such as NaN, or above all costs."""
     return float(value) if isinstance(value, int | float) and 0 <= value < _TOO_MANY else None

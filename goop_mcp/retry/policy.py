@@ -17,7 +17,7 @@ __all__ = ["FailedCall", "RetryPolicy", "WhenExhausted", "pause_before"]
 
 WhenExhausted = Literal["return", "raise", "fallback"]
 
-_WAYS = ("same_conversation", "minimal", "fresh")
+_STRATEGIES = ("same_conversation", "minimal", "fresh")
 _MOST_ATTEMPTS = 100
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _LONGEST_NAMED_PAUSE = 3600.0
@@ -25,7 +25,11 @@ _JITTER = 0.2
 
 
 # Until 1.0.
-_FORMER_NAMES = {"mend_form": "allow_repairs", "unmended": "rejected_repairs"}
+_FORMER_NAMES = {
+    "mend_form": "allow_repairs",
+    "unmended": "rejected_repairs",
+    "ways": "strategies",
+}
 
 
 def _accept_former_names(policy_class: "type[RetryPolicy]") -> "type[RetryPolicy]":
@@ -96,8 +100,8 @@ class RetryPolicy:
         counting what is reserved for calls under way: the most that the agent's last five answers
         used, all that is left before the first. Where the agent does not say what it used, the
         reservation counts.
-    ways: the strategies of asking again. The first is used until nothing changes, then the next;
-        after the last one the call ends.
+    strategies: how the agent is asked again. The first is used until nothing changes, then the
+        next; after the last one the call ends.
     call_retries: how often a call that fails is repeated, 0 to 100, not counted as attempts; the
         circuit may end that sooner.
     retry_call: which failures of a call are worth repeating; None: time-outs, lost connections,
@@ -123,7 +127,7 @@ class RetryPolicy:
     max_calls: int | None = None
     max_tokens: int | None = None
     max_cost: float | None = None
-    ways: tuple[Way, ...] = ("same_conversation", "minimal")
+    strategies: tuple[Way, ...] = ("same_conversation", "minimal")
     call_retries: int = 4
     retry_call: Callable[[Exception], bool] | None = None
     backoff: Callable[[FailedCall], float] | None = None
@@ -136,8 +140,8 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         """Refuse what cannot be kept. Raises PolicyError, which names the fields."""
         # A list or a set of the caller's is copied: what is frozen must not change with it.
-        if isinstance(ways := cast("object", self.ways), list):
-            object.__setattr__(self, "ways", tuple(ways))
+        if isinstance(strategies := cast("object", self.strategies), list):
+            object.__setattr__(self, "strategies", tuple(strategies))
         if isinstance(
             rejected_repairs := cast("object", self.rejected_repairs), set | list | tuple
         ):
@@ -161,6 +165,12 @@ class RetryPolicy:
         """The former name of `rejected_repairs`, removed in 1.0."""
         _warn_of_former("unmended")
         return self.rejected_repairs
+
+    @property
+    def ways(self) -> "tuple[Way, ...]":
+        """The former name of `strategies`, removed in 1.0."""
+        _warn_of_former("ways")
+        return self.strategies
 
     @property
     def fallbacks(self) -> "tuple[Agent, ...]":
@@ -202,7 +212,12 @@ def _numbers(policy: RetryPolicy) -> list[str]:
 
 def _others(policy: RetryPolicy) -> list[str]:
     wanted: list[tuple[str, object, bool, str]] = [
-        ("ways", policy.ways, isinstance(policy.ways, tuple), f"one or more of {', '.join(_WAYS)}"),
+        (
+            "strategies",
+            policy.strategies,
+            isinstance(policy.strategies, tuple),
+            f"one or more of {', '.join(_STRATEGIES)}",
+        ),
         (
             "rejected_repairs",
             policy.rejected_repairs,
@@ -238,10 +253,13 @@ def _others(policy: RetryPolicy) -> list[str]:
         # The values can be looked at only where the types fit.
         return errors
 
-    if not policy.ways or any(way not in _WAYS for way in policy.ways):
-        errors.append(f"ways is {policy.ways!r}; expected one or more of {', '.join(_WAYS)}")
-    elif len(set(policy.ways)) < len(policy.ways):
-        errors.append(f"ways names one twice: {', '.join(policy.ways)}")
+    strategies = policy.strategies
+    if not strategies or any(each not in _STRATEGIES for each in strategies):
+        errors.append(
+            f"strategies is {strategies!r}; expected one or more of {', '.join(_STRATEGIES)}"
+        )
+    elif len(set(strategies)) < len(strategies):
+        errors.append(f"strategies names one twice: {', '.join(strategies)}")
 
     if policy.when_exhausted not in ("return", "raise", "fallback"):
         errors.append(

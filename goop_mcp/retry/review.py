@@ -34,7 +34,7 @@ _KEPT = frozenset(
     {"max_attempts", "deadline", "when_exhausted", "allow_repairs", "rejected_repairs"}
 )
 # One conversation, of which nothing can be taken back: a reply that brings nothing new ends it.
-_WAYS: Final[tuple[Way, ...]] = ("same_conversation",)
+_STRATEGIES: Final[tuple[Way, ...]] = ("same_conversation",)
 
 _logger = logging.getLogger(__name__)
 
@@ -88,7 +88,8 @@ class Review:
             field.name
             for field in fields(policy)
             if field.name not in _KEPT
-            and getattr(policy, field.name) not in (getattr(DEFAULT_POLICY, field.name), _WAYS)
+            and getattr(policy, field.name)
+            not in (getattr(DEFAULT_POLICY, field.name), _STRATEGIES)
         ]
         if other:
             names = ", ".join(other)
@@ -96,7 +97,7 @@ class Review:
                 f"the framework asks by itself, so {names} cannot be kept; leave it out"
             )
 
-        self._policy = replace(policy, ways=_WAYS)
+        self._policy = replace(policy, strategies=_STRATEGIES)
         self._judge = partial(
             judge,
             protocol=protocol,
@@ -150,7 +151,7 @@ class Review:
         `last` says that the framework will not ask again; `usage` is what the reply used and
         `conversation_id` the session it came from, None where the framework does not say. Raises
         NotAcceptedError when the review ends without an accepted reply and the policy says "raise",
-        RuntimeError when it had ended before, TypeError for a reply that is no text.
+        RuntimeError when it had ended before, TypeError for a reply that is not text.
         """
         self._check_open()
         if usage is not None:

@@ -79,11 +79,11 @@ def next_step(task: str, attempts: Sequence[Attempt], policy: RetryPolicy) -> As
         texts.add(reply.reply_key)
         errors.add(reply.errors_key)
 
-    if stuck >= len(policy.ways):
+    if stuck >= len(policy.strategies):
         return Stop("no_progress")
     if len(replies) >= policy.max_attempts:
         return Stop("attempts")
-    return Ask(ask_again(task, replies, policy.ways[stuck], attempt=len(attempts) + 1))
+    return Ask(ask_again(task, replies, policy.strategies[stuck], attempt=len(attempts) + 1))
 
 
 def _is(failure: Exception | None, kind: type[Exception]) -> bool:

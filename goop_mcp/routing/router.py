@@ -10,7 +10,7 @@ from goop_mcp.routing.reading_order import reading_steps
 from goop_mcp.routing.row import RoutingInput
 from goop_mcp.routing.table import rows_for
 from goop_mcp.routing.views import NO_REPORT, NO_REQUEST, OutcomeKind, RequestView
-from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["decide", "read_case", "route"]
@@ -44,7 +44,21 @@ def read_case(
     view = NO_REPORT if adapter is None else adapter.read(verdict)
     sent_back = not verdict.accepted and (adapter is None or adapter.asks_for_repair(verdict))
     answered = frozenset[str]() if adapter is None else adapter.routed_by_content
-    errors = _errors(verdict, context, sent_back=sent_back, answered=answered)
+
+    # Why the reply is not accepted: errors, the caller's evidence, by policy warnings. Errors that
+    # a row answers by content are not errors of the reply, so that G2 and the like are reached;
+    # evidence and warnings are added on top because only the caller can judge them.
+    errors = verdict.of_severity(Severity.ERROR) if sent_back else ()
+    if context.evidence:
+        errors += tuple(
+            [finding for finding in context.evidence if finding.severity is Severity.ERROR]
+        )
+
+    if context.policy.fail_on_warning:
+        errors += tuple(
+            [each for each in verdict.of_severity(Severity.WARNING) if each.rule not in answered]
+        )
+
     # Rows read attributes of both views without a test: the one that does not apply is empty.
     report, request = (NO_REPORT, view) if isinstance(view, RequestView) else (view, NO_REQUEST)
 
@@ -86,26 +100,3 @@ def decide(case: RoutingInput, *, with_message: bool = True) -> Decision:
         steps=() if case.report is NO_REPORT else reading_steps(case.report),
         **fields,
     )
-
-
-def _errors(
-    verdict: Verdict, context: RoutingContext, *, sent_back: bool, answered: frozenset[str]
-) -> tuple[Finding, ...]:
-    """Return why the reply is not accepted: errors, the caller's evidence, by policy warnings.
-
-    `answered` are the rules that a row of the protocol answers.
-    """
-    # Errors that a row answers by content are not errors of the reply, so that G2 and the like are
-    # reached; evidence and warnings are added on top because only the caller can judge them.
-    errors = verdict.of_severity(Severity.ERROR) if sent_back else ()
-    if context.evidence:
-        errors += tuple(
-            [finding for finding in context.evidence if finding.severity is Severity.ERROR]
-        )
-
-    if context.policy.fail_on_warning:
-        errors += tuple(
-            [each for each in verdict.of_severity(Severity.WARNING) if each.rule not in answered]
-        )
-
-    return errors

@@ -29,7 +29,7 @@ _Schema = Mapping[str, JsonValue]
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 # Names are cut before they are compared; a longer one resembles no argument.
 _LONGEST_NAME = 200
-# Digits; more are no number that anybody meant.
+# Digits; nobody means a number with more.
 _LONGEST_NUMBER = 30
 # Characters of a text that are searched for secrets before its excerpt is shown.
 _LONGEST_SHOWN = 1_000
@@ -160,7 +160,7 @@ def _without_repeats(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> JsonValue:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 def _by_type(schema: _Schema) -> dict[str, _Schema]:
@@ -225,7 +225,7 @@ def argument_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
         hint = f"did you mean {near!r}? It takes" if near else "it takes"
         takes = ", ".join(listed) or "none"
         if "fields" in known:
-            # The rarer fields of a report or handoff are no arguments of their own.
+            # The rarer fields of a report or handoff are not arguments of their own.
             hint = f"if it is a field, give it in fields, as {{{_shown(name)!r}: ...}}; {hint}"
         errors.append(f"{tool.name} has no argument {_shown(name)!r}; {hint} {takes}")
 

@@ -58,7 +58,7 @@ class ElicitedReply(Enum):
     ACCEPTED = auto()
     REFUSED = auto()
     NOBODY = auto()
-    """No choice was made: cancelled, not shown, too late, or in a form that is no choice."""
+    """No choice was made: cancelled, not shown, too late, or in a form that is not a choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

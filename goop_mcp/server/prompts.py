@@ -44,6 +44,7 @@ def add_prompts(server: MCPServer, application: "AppContext") -> None:
                     )
                     for each in prompt.arguments
                 ],
+                # Required by the SDK and never called: `render` below replaces what would call it.
                 fn=render_prompt,
                 fill=fill,
                 context_kwarg=None,
@@ -52,7 +53,7 @@ def add_prompts(server: MCPServer, application: "AppContext") -> None:
 
 
 class _ShippedPrompt(SdkPrompt):
-    """A prompt of the package; only the operation checks its arguments, with better messages."""
+    """A prompt of the package; `render_prompt` checks its arguments, with better messages."""
 
     fill: Callable[[str, Mapping[str, str]], str] = Field(exclude=True)
 

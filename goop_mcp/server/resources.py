@@ -69,7 +69,24 @@ def add_resources(
         server.add_resource(_schema_resource(schema))
 
     for name in list_documents():
-        server.add_resource(_document_resource(name))
+        title, description = _OTHER_DOCUMENTS.get(
+            name,
+            (
+                f"How {name} works",
+                f"What an envelope of {name} contains and how it is validated, for authors of"
+                " agents.",
+            ),
+        )
+        server.add_resource(
+            FunctionResource(
+                uri=f"goop://docs/{name}",
+                name=f"docs-{name}",
+                title=title,
+                description=description,
+                mime_type=_MARKDOWN,
+                fn=partial(read_document, name),
+            )
+        )
 
     for template in list_templates():
         server.add_resource(
@@ -100,24 +117,6 @@ def _schema_resource(schema: Schema) -> FunctionResource:
         description=f"Machine contract of {schema.protocol} {schema.version}.",
         mime_type=schema.media_type,
         fn=lambda: schema.text,
-    )
-
-
-def _document_resource(name: str) -> FunctionResource:
-    title, description = _OTHER_DOCUMENTS.get(
-        name,
-        (
-            f"How {name} works",
-            f"What an envelope of {name} contains and how it is validated, for authors of agents.",
-        ),
-    )
-    return FunctionResource(
-        uri=f"goop://docs/{name}",
-        name=f"docs-{name}",
-        title=title,
-        description=description,
-        mime_type=_MARKDOWN,
-        fn=partial(read_document, name),
     )
 
 

@@ -200,7 +200,7 @@ def _require_size(fields: Mapping[str, object]) -> None:
             size += len(json.dumps(value, ensure_ascii=False, allow_nan=False))
         except (RecursionError, TypeError, ValueError) as error:
             raise ReportFieldsError(
-                f"{name} is no JSON value; expected texts, finite numbers, lists and objects"
+                f"{name} is not a JSON value; expected texts, finite numbers, lists and objects"
             ) from error
 
     if size > DEFAULT_LIMITS.envelope_bytes:
@@ -372,7 +372,7 @@ def _speckit_input(fields: Mapping[str, Any], expected: Expectations) -> str:
     read = _accepted("speckit", text, expected).envelope
     request = fields.get("user_request")
     if not isinstance(read, AgentInput) or not isinstance(request, str | None):
-        raise ReportFieldsError("user_request is no text; expected what the user asks for")
+        raise ReportFieldsError("user_request is not text; expected what the user asks for")
 
     try:
         return _family("speckit", expected).write(replace(read, user_request=request))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from goop_mcp.store.interface import Store
     from goop_mcp.validation.pipeline import Examination
 
-__all__ = ["check_workspace", "wrong_base"]
+__all__ = ["check_workspace", "examine_in_project", "verify_claims", "wrong_base"]
 
 _SHOWN = 60
 
@@ -63,13 +63,54 @@ def check_workspace(
     nothing outside `project` is accessed. Raises UnknownNameError for an unknown protocol, mode or
     tier.
     """
-    files = ProjectFiles(project)
-    expected = expect_of_project(files.root, NOTHING_EXPECTED if expected is None else expected)
-    expected = replace(expected, workspace=files.root.as_posix(), files_checked=True)
-    examined = examine(
+    examined = examine_in_project(
+        text, project, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
+    )
+    return verify_claims(
+        examined,
+        project,
+        store=store,
+        session_state=session_state,
+        looked=looked,
+        seconds=seconds,
+        evidence=evidence,
+        require=require,
+    )
+
+
+def examine_in_project(
+    text: str,
+    project: Path,
+    *,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    expected: Expectations | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    rules: Sequence[Rule] = (),
+) -> "Examination":
+    """Judge `text` as `check_workspace` does, before its claims are verified by `verify_claims`."""
+    root = ProjectFiles(project).root
+    expected = expect_of_project(root, NOTHING_EXPECTED if expected is None else expected)
+    expected = replace(expected, workspace=root.as_posix(), files_checked=True)
+    return examine(
         text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
     )
 
+
+def verify_claims(
+    examined: "Examination",
+    project: Path,
+    *,
+    store: "Store | None" = None,
+    session_state: str | None = None,
+    looked: Looked | None = None,
+    seconds: float | None = None,
+    evidence: "EvidenceSource | None" = None,
+    require: Tier = "claimed",
+) -> Verdict:
+    """Verify the claims of what `examine_in_project` returned; arguments as `check_workspace`."""
+    files = ProjectFiles(project)
+    expected = examined.expected
     claims = examined.claims()
     observed = None
     if evidence is not None:

@@ -328,7 +328,7 @@ def _ends(block: _Block, line: Line, *, is_item: bool) -> bool:
 
     is_empty, is_indented = _is_blank(block), line.text.startswith((" ", "\t"))
     if is_item:
-        # A text that began on the line of its label is no introduction of a list.
+        # A text that began on the line of its label is not an introduction of a list.
         return not (is_empty or block.name in _WITH_ITEMS)
     if block.has_items:
         # CommonMark counts such a line to the item above; people begin a new paragraph with it.
@@ -485,7 +485,7 @@ def _read_short(name: str, title: str, entry: _Entry, found: DraftFacts) -> bool
         values = [each if "-" in each and _AGENT.fullmatch(each) else None for each in agents]
         expected = "the name of an agent, such as backend-agent"
 
-    # One of several names that is no agent makes the whole value doubtful.
+    # One of several names that is not an agent makes the whole value doubtful.
     if None in values:
         question = f"Line {entry.line} says {title} {_quote(text)!r}; what is meant: {expected}?"
         found.gaps.append(Gap(name, question, entry.line))
@@ -669,7 +669,7 @@ def _ask_about_conflicts(found: DraftFacts) -> None:
     """Replace different values of a field that has one by a question."""
     kept: list[Fact] = []
     by_field: dict[str, dict[str, Fact]] = {}
-    # Equal values in two places are no conflict, whatever their case.
+    # Equal values in two places are not a conflict, whatever their case.
     for fact in found.facts:
         if fact.field in _SINGLE:
             by_field.setdefault(fact.field, {}).setdefault(str(fact.value).casefold(), fact)

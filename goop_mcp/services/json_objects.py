@@ -40,7 +40,7 @@ def parse_object(
         values = json.loads(text, object_pairs_hook=without_doubles)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise UnreadableFileError(f"{name} is no JSON from {place} on; {advice}") from error
+        raise UnreadableFileError(f"{name} is not valid JSON from {place} on; {advice}") from error
     except RecursionError as error:
         raise UnreadableFileError(f"{name} is nested too deep; {advice}") from error
 

@@ -40,7 +40,7 @@ class CheckFileError(GoopError, ValueError):
 
 
 class UntrustedFileError(CheckFileError):
-    """Raised when nobody trusts the present content of the file."""
+    """Raised when the present content of the file is not trusted."""
 
 
 class NamedCheck(NamedTuple):
@@ -110,7 +110,7 @@ def _read_file(path: Path, options: OptionsFile) -> NamedChecks:
     try:
         values = tomllib.loads(content.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise CheckFileError(f"{CHECKS_FILE} is no TOML: {error}") from None
+        raise CheckFileError(f"{CHECKS_FILE} is not valid TOML: {error}") from None
 
     # Here the whole file is trusted, comments included: a person reads all of it.
     digest = content_digest(content)
@@ -122,7 +122,8 @@ def _read_file(path: Path, options: OptionsFile) -> NamedChecks:
 def _checks(checks: object, source: str) -> dict[str, NamedCheck]:
     if not isinstance(checks, Mapping) or len(checks) > _MOST_CHECKS:
         raise CheckFileError(
-            f"{source}: checks is no table of at most {_MOST_CHECKS} checks; write [checks.tests]"
+            f"{source}: checks is not a table of at most {_MOST_CHECKS} checks; write"
+            " [checks.tests]"
         )
 
     return {name: _check(name, check, source) for name, check in checks.items()}
@@ -141,8 +142,8 @@ def trusted_check(project: Path, name: str) -> NamedCheck:
     found = read_checks(project)
     if not found.trusted:
         raise UntrustedFileError(
-            f"nobody trusts the checks in {found.source} as they are, and their commands run as"
-            " you; a person has to read them and run goop-mcp run --trust"
+            f"the checks in {found.source} are not trusted as they are now, and their commands run"
+            " with your rights; a person has to read them and run goop-mcp run --trust"
         )
     if name not in found.checks:
         known = ", ".join(found.checks) or "none"
@@ -172,9 +173,9 @@ def request_of(project: Path, check: NamedCheck) -> RunRequest:
 def _check(name: str, values: object, source: str) -> NamedCheck:
     where = f"{source}: checks.{name[:_LONGEST_NAME]}"
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise CheckFileError(f"{where} is no name of at most {_LONGEST_NAME} characters")
+        raise CheckFileError(f"{where} is not a name of at most {_LONGEST_NAME} characters")
     if not isinstance(values, Mapping):
-        raise CheckFileError(f"{where} is no table; write [checks.{name}]")
+        raise CheckFileError(f"{where} is not a table; write [checks.{name}]")
     if unknown := [key for key in values if key not in _KEYS]:
         raise CheckFileError(f"{where} has {unknown[0]!r}; expected only {', '.join(_KEYS)}")
 
@@ -186,7 +187,7 @@ def _check(name: str, values: object, source: str) -> NamedCheck:
     # In Python, true is a number.
     number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if timeout is not None and not (number and 0 < timeout <= _MOST_SECONDS):
-        raise CheckFileError(f"{where}.timeout is no number of seconds up to {_MOST_SECONDS:,}")
+        raise CheckFileError(f"{where}.timeout is not a number of seconds up to {_MOST_SECONDS:,}")
 
     paths = _texts(values.get("paths", []), f"{where}.paths")
     files = {key: values.get(key) for key in RESULT_KINDS}
@@ -194,7 +195,7 @@ def _check(name: str, values: object, source: str) -> NamedCheck:
         pure = PurePosixPath(file if isinstance(file, str) else "")
         is_path = isinstance(file, str) and file.strip() and "\0" not in file
         if file is not None and (not is_path or pure.is_absolute() or ".." in pure.parts):
-            raise CheckFileError(f"{where}.{key}: {file!r} is no path within the project")
+            raise CheckFileError(f"{where}.{key}: {file!r} is not a path within the project")
 
     return NamedCheck(name, command, paths, timeout, **files)
 
@@ -204,7 +205,7 @@ def _texts(value: object, where: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if not texts or not isinstance(value, list) or len(value) > _MOST_ITEMS:
-        raise CheckFileError(f"{where} is no list of at most {_MOST_ITEMS} texts")
+        raise CheckFileError(f"{where} is not a list of at most {_MOST_ITEMS} texts")
     # The system would end the argument there.
     if any("\0" in each for each in value):
         raise CheckFileError(f"{where} holds the character NUL; remove it")

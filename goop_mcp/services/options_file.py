@@ -170,7 +170,8 @@ def _parsed(source: str, content: bytes) -> OptionsFile | None:
         text = content.decode("utf-8-sig")
         values: object = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        return OptionsFile(source, remarks=(f"{source} is no TOML: {str(error)[:200]}; fix that",))
+        remark = f"{source} is not valid TOML: {str(error)[:200]}; correct it"
+        return OptionsFile(source, remarks=(remark,))
 
     if source == FILES[1]:
         tool = values.get("tool") if isinstance(values, Mapping) else None
@@ -179,7 +180,9 @@ def _parsed(source: str, content: bytes) -> OptionsFile | None:
             return None
 
     if not isinstance(values, Mapping):
-        return OptionsFile(source, remarks=(f"{source}: tool.goop-mcp is no table; expected one",))
+        return OptionsFile(
+            source, remarks=(f"{source}: tool.goop-mcp is not a table; expected one",)
+        )
 
     found = OptionsFile(source, text=text)
     remarks: list[str] = []
@@ -188,7 +191,7 @@ def _parsed(source: str, content: bytes) -> OptionsFile | None:
         if name not in TABLES:
             remarks.append(found.unknown(None, name, TABLES))
         elif not isinstance(table, Mapping):
-            remarks.append(f"{found.place(name)}: {name} is no table; write [{name}]")
+            remarks.append(f"{found.place(name)}: {name} is not a table; write [{name}]")
         else:
             tables[name] = table
 
@@ -233,7 +236,7 @@ def read_severities(options: OptionsFile) -> Severities:
 
 
 def remarks_on_rules(options: OptionsFile, book: "Mapping[str, Rule]") -> "Iterator[str]":
-    """Yield a remark for each name in the table `check` that is no rule, or cannot be lowered.
+    """Yield a remark for each name in the table `check` that is not a rule, or cannot be lowered.
 
     `book` are the rules that exist, by id.
     """

@@ -356,12 +356,6 @@ def project_status(
     checkpoints, history = kept.checkpoints, read_history(project_context.files)
     gates = tuple(judge_gate(name, facts) for name in SHOWN_GATES)
     ahead = gate_ahead(project, facts)
-    newest = checkpoints.newest
-    positions = SavedPositions(number=len(checkpoints.found) + checkpoints.unopened)
-    if newest is not None:
-        at = newest.saved_at.isoformat(timespec="seconds")
-        positions = replace(positions, newest=newest.id, saved_at=at, phase=newest.phase)
-
     records = snapshot.records
     # A failed task is open as well; listed once, it is where it needs attention.
     still_open = tuple(task for task in records.open if task not in records.failed)
@@ -392,7 +386,7 @@ def project_status(
         is_readable=kept.is_readable,
         # One warning for all documents: they are newer for the same reason.
         warnings=(*project_context.store.warnings, *map(str, kept.newer[:1]), *errors),
-        checkpoints=positions,
+        checkpoints=_saved_positions(checkpoints),
         events=history.events,
         stopped=records.stopped,
         reported={"done": records.done, "failed": records.failed, "open": still_open},
@@ -421,6 +415,16 @@ def project_status(
     shareable, _ = redact_structure(status)
 
     return shareable
+
+
+def _saved_positions(checkpoints: Checkpoints) -> SavedPositions:
+    positions = SavedPositions(number=len(checkpoints.found) + checkpoints.unopened)
+    newest = checkpoints.newest
+    if newest is None:
+        return positions
+
+    at = newest.saved_at.isoformat(timespec="seconds")
+    return replace(positions, newest=newest.id, saved_at=at, phase=newest.phase)
 
 
 def _kept(project_context: ProjectContext) -> _Kept:

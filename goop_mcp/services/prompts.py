@@ -6,15 +6,13 @@ is the text for the agent. Values are data: they are inserted and never read as 
 """
 
 import json
-import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from goop_mcp import services
-from goop_mcp.assets import list_assets, read_asset
+from goop_mcp.assets import list_assets, read_asset, split_front_matter
 from goop_mcp.errors import AssetBrokenError, PromptArgumentError, UnknownNameError
 from goop_mcp.messages.quoting import line
 from goop_mcp.protocols import validate
@@ -43,7 +41,6 @@ __all__ = [
 _SUFFIX = ".md"
 _COMMANDS = "commands/"
 _HELP = "goop-help"
-_FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
 _RESUMING = "resume_session"
 _HANDOFF = "HANDOFF.md"  # a copy of `workspace.layout.HANDOFF`, to avoid loading the workspace
 _REPAIRING = "repair_report"
@@ -155,17 +152,7 @@ def parse_prompt(text: str, *, file: str) -> Prompt:
 
     Raises AssetBrokenError, which names the file, if its front matter is malformed.
     """
-    match = _FILE.fullmatch(text)
-    if match is None:
-        raise _broken(
-            file, "it has no front matter; expected TOML between two +++ lines, then the text"
-        )
-
-    try:
-        front = tomllib.loads(match["front"])
-    except tomllib.TOMLDecodeError as error:
-        raise _broken(file, "its front matter is no TOML") from error
-
+    front, template = split_front_matter(text, file=f"the prompt file {file}")
     unknown = front.keys() - {"name", "title", "description", "arguments"}
     if unknown:
         raise _broken(file, f"its front matter has an unknown key {min(unknown)!r}")
@@ -177,7 +164,7 @@ def parse_prompt(text: str, *, file: str) -> Prompt:
     title, description = _text(front, "title", file), _text(front, "description", file)
     tables = front.get("arguments", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise _broken(file, "its arguments are no [[arguments]] tables")
+        raise _broken(file, "arguments is not a list of [[arguments]] tables in its front matter")
 
     arguments = []
     for table in tables:
@@ -200,14 +187,14 @@ def parse_prompt(text: str, *, file: str) -> Prompt:
         title=title,
         description=description,
         arguments=tuple(arguments),
-        template=match["text"],
+        template=template,
     )
 
 
 def _text(table: Mapping[str, object], key: str, file: str) -> str:
     value = table.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise _broken(file, f"{key} is absent or no text in its front matter")
+        raise _broken(file, f"{key} is missing or not a text in its front matter")
     return value
 
 

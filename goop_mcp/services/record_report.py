@@ -14,7 +14,9 @@ from goop_mcp.messages import warning
 from goop_mcp.redaction import redact_structure
 from goop_mcp.routing import Action, Decision, RoutingContext, route
 from goop_mcp.routing.adapters import ADAPTERS
+from goop_mcp.routing.expecting import expectations_of
 from goop_mcp.routing.views import ReportView
+from goop_mcp.services.check_workspace import examine_in_project, verify_claims
 from goop_mcp.services.counters import count_reply, decide_again, decide_and_count
 from goop_mcp.services.judgements import judgement_of
 from goop_mcp.services.project_context import Change, ProjectContext
@@ -181,33 +183,17 @@ def record_report(
     `rules` are those of `validate`. `now` is ISO 8601 in UTC. Raises ContextError, StoreError and
     RuleFailedError; then nothing was recorded.
     """
-    home = project_context.files.root
-    judged_here = verdict is None
-    if verdict is None:
-        # Form first and without the project: a reply that is rejected for its form needs no look at
-        # files.
-        verdict = judge_reply(text, context, protocol=protocol, mode=mode, home=home, rules=rules)
-
-    envelope = _envelope(verdict)
-
-    # The claims of a report that was recorded before were true then; the files of today may have
-    # changed, so that a duplicate is not verified again.
-    known: StoredReport | None = None
-    if envelope is not None and project_context.store.exists():
-        known = project_context.store.read(envelope.find)
-
-    if known is None and check_workspace and judged_here:
-        verdict = judge_reply(
-            text,
-            context,
-            protocol=protocol,
-            mode=mode,
-            project=home,
-            store=project_context.store,
-            looked=looked,
-            rules=rules,
+    if verdict is None and check_workspace:
+        verdict, envelope, known = _judge_and_verify(
+            text, context, project_context, protocol=protocol, mode=mode, looked=looked, rules=rules
         )
-        envelope = _envelope(verdict)
+    else:
+        home = project_context.files.root
+        if verdict is None:
+            verdict = judge_reply(
+                text, context, protocol=protocol, mode=mode, home=home, rules=rules
+            )
+        envelope, known = _look_up(verdict, project_context)
 
     if known is not None:
         # What was found then is what the record rests on, its evidence included.
@@ -263,6 +249,50 @@ def record_report(
     return replace(answer, written=done, remarks=remarks)
 
 
+def _look_up(
+    verdict: Verdict, project_context: ProjectContext
+) -> "tuple[_Envelope | None, StoredReport | None]":
+    """Return the envelope of an accepted reply, and the report that was recorded for it before."""
+    envelope = _envelope(verdict)
+    if envelope is None or not project_context.store.exists():
+        return envelope, None
+    return envelope, project_context.store.read(envelope.find)
+
+
+def _judge_and_verify(
+    text: str,
+    context: RoutingContext,
+    project_context: ProjectContext,
+    *,
+    protocol: str,
+    mode: Mode,
+    looked: Looked | None,
+    rules: Sequence[Rule],
+) -> "tuple[Verdict, _Envelope | None, StoredReport | None]":
+    """Judge `text` once, and verify its claims unless the same report was recorded before.
+
+    The claims of a recorded report were true then; the files of today may have changed.
+    """
+    home = project_context.files.root
+    examined = examine_in_project(
+        text, home, protocol=protocol, mode=mode, expected=expectations_of(context), rules=rules
+    )
+    verdict = examined.verdict()
+    envelope, known = _look_up(verdict, project_context)
+    if known is None:
+        verdict = verify_claims(
+            examined,
+            home,
+            store=project_context.store,
+            session_state=context.session_state,
+            looked=looked,
+        )
+        # What is untrue is not recorded.
+        envelope = envelope if verdict.accepted else None
+
+    return verdict, envelope, known
+
+
 def _not_recorded(
     verdict: Verdict,
     decision: Decision,
@@ -275,7 +305,7 @@ def _not_recorded(
     judged: Judged,
     now: str,
 ) -> RecordedReport:
-    """Return the answer to a reply that is no report or is refused, and count a refused one."""
+    """Return the answer to a reply that is not a report or is refused, and count a refused one."""
     status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
     # A typing error in a folder that has nothing to do with a project leaves no trace in it.
     # A database is created for the counters only where there is a project.

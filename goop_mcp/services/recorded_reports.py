@@ -466,7 +466,7 @@ def shown_report(reading: ReadTransaction, stored: StoredReport) -> ShownReport:
     # From the revision before, because the report's own events are among them.
     later = reading.events(after_revision=stored.revision - 1, limit=_MOST_EVENTS)
     events = list(takewhile(lambda event: event.revision == stored.revision, later))
-    # The block of state is renewed with every report and is no entry of this one.
+    # The block of state is renewed with every report and is not an entry of this one.
     touched = [
         event.document
         for event in events

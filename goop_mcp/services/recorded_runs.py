@@ -245,7 +245,7 @@ def known_runs(
         return None
 
     runs = [_opened(each, key) for each in kept if each.content]
-    # A run that was removed is no lie: nothing is known of it.
+    # A run that was removed is not a lie: nothing is known of it.
     removed = [
         _unknown(each.run)._replace(mac_state="unknown key") for each in kept if not each.content
     ]

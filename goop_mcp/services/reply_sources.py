@@ -97,6 +97,7 @@ def find_reply(
         source = f"the last reply of {kept.agent}, kept at {kept.created_at}"
         return FoundReply(text=kept.text, source=source)
 
+    # Of the four, only the path is left.
     path = file or ""
     files = places.files
     # Where callers are remote, only the tenant that owns the folder has files on this machine.
@@ -122,7 +123,7 @@ def recorded_text(store: "Store", report: int) -> str:
 
     The reply around it is not recorded. Raises ReportNotFoundError, ReplySourceError, StoreError.
     """
-    # Loaded only here: most replies are given as text.
+    # `services` loads the module now: most replies are given as text and do not need it.
     stored = store.read(lambda reading: services.recorded_reports.find_report(reading, report))
     family = next((each for each in FAMILIES if each.name == stored.protocol), None)
     if family is None:

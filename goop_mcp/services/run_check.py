@@ -38,7 +38,7 @@ _OUTCOMES: Final = {
 
 
 class ProjectFolderError(GoopError, ValueError):
-    """Raised when the named project is no folder; the text says what to do."""
+    """Raised when the named project is not a folder; the text says what to do."""
 
 
 class CheckRun(NamedTuple):

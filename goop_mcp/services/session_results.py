@@ -1,7 +1,7 @@
 """The results of spawned agents: gathered, checked against their schema, and counted (H-67, H-73).
 
 A result is result.json in the folder of a session, of the form `goop-mcp schema result` prints. It
-is no envelope: the response of the agent is a goop_report.
+is not an envelope: the response of the agent is a goop_report.
 """
 
 import json
@@ -59,7 +59,7 @@ def gather_results(
 
     Of all sessions, the newest 1,000. A missing result is an error of its session only (H-46); so
     is one that the others leave no room for: all together have at most 8 million characters.
-    Raises PathRefusedError for an id that is no name of a folder.
+    Raises PathRefusedError for an id that is not a name of a folder.
     """
     wanted = tuple(dict.fromkeys((*ids, *mentioned_sessions(text))))
     if not wanted and not text:

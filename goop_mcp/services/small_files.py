@@ -43,6 +43,6 @@ def _open(path: str) -> int:
 
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise OSError("it is no file")
+        raise OSError("it is not a file")
 
     return file

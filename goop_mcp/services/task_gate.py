@@ -47,8 +47,8 @@ class TaskAnswer(NamedTuple):
 def judge_task(project_context: ProjectContext, task: str) -> TaskAnswer:
     """Return whether `task` is finished in the present round, by its last report that counts.
 
-    Any id counts, also one that is no task of the blueprint, such as the name of a change. Nothing
-    is created. Raises StoreError.
+    Any id counts, also one that is not a task of the blueprint, such as the name of a change.
+    Nothing is created. Raises StoreError.
     """
     wanted = normal_task_id(task)
     shown = line(wanted, longest=_LONGEST_NAME)

@@ -122,7 +122,7 @@ def list_templates() -> tuple[Template, ...]:
 def template_library(project: "Path") -> TemplateLibrary:
     """Return the templates of the package, then those of `project`, each sorted by name.
 
-    A file of the project that is no template is a problem, and hides none of the others.
+    A file of the project that is not a template is a problem, and hides none of the others.
     """
     own: list[Template] = []
     problems: list[str] = []

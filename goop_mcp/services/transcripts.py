@@ -29,7 +29,7 @@ _BYTES_AS_JSON = 6
 
 
 class TranscriptError(GoopError, ValueError):
-    """Raised when a file is no transcript that can be read; the text says what to do."""
+    """Raised when a file is not a transcript that can be read; the text says what to do."""
 
 
 class Transcript(NamedTuple):
@@ -72,8 +72,8 @@ def open_transcript(path: str) -> Transcript:
         return Transcript(content, from_start, "opencode")
     if not (whole_line.startswith(b"{") and b'"type"' in content):
         raise TranscriptError(
-            f"{os.fspath(path)!r} is no transcript of Claude Code or Codex (JSON Lines) and no"
-            " session of OpenCode; write one with opencode export SESSION > FILE"
+            f"{os.fspath(path)!r} is neither a transcript of Claude Code or Codex (JSON Lines) nor"
+            " a session of OpenCode; write one with opencode export SESSION > FILE"
         )
 
     # Of a rollout that is too long, the first line is missing that shows what it is.

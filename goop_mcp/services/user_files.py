@@ -63,7 +63,7 @@ def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEF
 
 
 def read_short_text(file: str, *, stdin: BinaryIO | None = None) -> str:
-    """Return the text of `file` as `read_reply` does, for what is no reply."""
+    """Return the text of `file` as `read_reply` does, for what is not a reply."""
     most = DEFAULT_LIMITS.text_bytes
     return read_text(file, stdin=stdin, most_bytes=most, advice="shorten it")
 

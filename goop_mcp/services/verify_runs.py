@@ -74,8 +74,8 @@ def rerun_checks(project: Path, claimed: Sequence[CheckClaim] | None = None) -> 
     found = read_checks(project)
     if not found.trusted:
         raise CheckFileError(
-            "nobody trusts this content of .goopspec/checks.toml, and its commands run as you; read"
-            " it and run goop-mcp run --trust, also in CI"
+            ".goopspec/checks.toml is not trusted as it is now, and its commands run with your"
+            " rights; read it and run goop-mcp run --trust, also in CI"
         )
 
     wanted = tuple(found.checks)

@@ -199,7 +199,7 @@ def counters_text(values: Mapping[str, JsonValue]) -> str:
             f"counters of a task take {len(text)} bytes of JSON; expected at most {_MOST_COUNTERS}"
         )
     if read_counters(text) is None:
-        raise StoreError(f"counters of a task are no JSON of at most {_DEPTH} levels")
+        raise StoreError(f"counters of a task are not valid JSON of at most {_DEPTH} levels")
 
     return text
 

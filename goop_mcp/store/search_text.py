@@ -127,7 +127,7 @@ def inner_words(texts: Iterable[str]) -> str:
             for run in runs:
                 found.update(dict.fromkeys((*_letters(run), *_pairs(run))))
 
-            # A word of another script next to such a run is no word of its own for the engines.
+            # A word of another script next to such a run is not a word of its own for the engines.
             plain = _UNSPACED.sub(" ", text)
             found.update(dict.fromkeys(WORD.findall(plain)))
 
@@ -151,7 +151,7 @@ def _parts(word: str) -> tuple[str, ...]:
 
     parts: list[str] = []
     lone = ""
-    # Bounded by the word itself: WORD ends at every sign that is no letter or digit.
+    # Bounded by the word itself: WORD ends at every character that is not a letter or digit.
     for part in _PART.findall(word):
         # A lone letter belongs to what follows: "OAuth", "iPhone".
         if len(part) == 1 and part.isalpha():
@@ -168,7 +168,9 @@ def _parts(word: str) -> tuple[str, ...]:
 def _letters(run: str) -> str:
     """Return `run` without vowel and tone marks, at which the engines would split it."""
     return "".join(
-        sign for sign in unicodedata.normalize("NFC", run) if unicodedata.category(sign)[0] != "M"
+        character
+        for character in unicodedata.normalize("NFC", run)
+        if unicodedata.category(character)[0] != "M"
     )
 
 

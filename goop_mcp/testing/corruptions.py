@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-from goop_mcp.testing.good_replies import GoodReply, fenced
+from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
 
 __all__ = [
+    "CUT_OFF",
     "Corruption",
     "Never",
     "Wanted",
@@ -90,3 +91,23 @@ def substituting(
 ) -> Callable[[GoodReply], str]:
     """Return a function that replaces the first match of `pattern` outside the narrative."""
     return lambda good: fenced(good.changed(pattern, replacement), good.syntax)
+
+
+CUT_OFF: Final = (
+    refused(
+        # Seven tenths: far enough for every field to have begun, too early for the last ones.
+        "cut_at_70_percent",
+        "cut off after seven tenths",
+        lambda good: unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip(),
+        "envelope/truncated",
+        never="cut reply accepted",
+    ),
+    refused(
+        "cut_in_narrative",
+        "cut off within the narrative",
+        lambda good: unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip(),
+        "envelope/truncated",
+        never="cut reply accepted",
+    ),
+)
+"""Replies that end too early, in both syntaxes."""

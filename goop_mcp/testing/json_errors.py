@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from goop_mcp.testing.corruptions import (
+    CUT_OFF,
     Corruption,
     appending,
     placed,
@@ -109,20 +110,7 @@ JSON_ERRORS: Final[tuple[Corruption, ...]] = (
         _LOOSE,
     ),
     repaired("string_encoded", "the whole object as one string", _written(json.dumps), _LOOSE),
-    refused(
-        "cut_at_70_percent",
-        "cut off after seven tenths",
-        lambda good: unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip(),
-        "envelope/truncated",
-        never="cut reply accepted",
-    ),
-    refused(
-        "cut_in_narrative",
-        "cut off within the narrative",
-        lambda good: unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip(),
-        "envelope/truncated",
-        never="cut reply accepted",
-    ),
+    *CUT_OFF,
     refused(
         "placeholder",
         "the template's list of values is left",

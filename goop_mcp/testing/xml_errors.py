@@ -5,6 +5,7 @@ import re
 from typing import Final
 
 from goop_mcp.testing.corruptions import (
+    CUT_OFF,
     Corruption,
     appending,
     placed,
@@ -238,21 +239,7 @@ XML_ERRORS: Final[tuple[Corruption, ...]] = (
         "missing-field",
         never="value guessed",
     ),
-    refused(
-        # Seven tenths: far enough for every field to have begun, too early for the last ones.
-        "cut_at_70_percent",
-        "cut off after seven tenths",
-        lambda good: unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip(),
-        "envelope/truncated",
-        never="cut reply accepted",
-    ),
-    refused(
-        "cut_in_narrative",
-        "cut off within the narrative",
-        lambda good: unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip(),
-        "envelope/truncated",
-        never="cut reply accepted",
-    ),
+    *CUT_OFF,
     refused(
         "entity_bomb",
         "entities that grow",

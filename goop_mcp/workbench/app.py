@@ -162,12 +162,18 @@ class Workbench:
 
         async with self._opened(login.tenant) as application:
             changes = self._changes(application)
-            if changes.pages >= _MOST_LIVE:
+            # Whoever opens many pages must leave some to the others of the tenant.
+            own, all_pages = changes.pages[login.id], changes.pages.total()
+            if own >= _MOST_LIVE_OF_A_LOGIN or all_pages >= _MOST_LIVE:
                 raise HTTPException(503, headers={"Retry-After": "10"})
 
             known = request.query_params.get("stamp", "")[:64]
             await changes.serve(
-                known, request.receive, send, is_valid=lambda: self._logins.is_valid(login)
+                known,
+                request.receive,
+                send,
+                login=login.id,
+                is_valid=lambda: self._logins.is_valid(login),
             )
 
     def _changes(self, application: AppContext) -> LiveChanges:

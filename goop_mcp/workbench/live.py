@@ -5,6 +5,7 @@ one of them is open. A change by another process or a person is noticed like one
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Final
@@ -40,7 +41,8 @@ class LiveChanges:
         self._stamp: str | None = None
         self._changed = anyio.Event()
         self._turn = anyio.Lock()
-        self.pages = 0
+        self.pages = Counter[str]()
+        """The open pages of each login, by its id."""
 
     def read_stamp(self) -> str:
         """Return the stamp of the project now; opens nothing that does not exist."""
@@ -61,17 +63,24 @@ class LiveChanges:
         return sha256(repr((revision, sorted(files.items()))).encode()).hexdigest()[:16]
 
     async def serve(
-        self, known: str, receive: Receive, send: Send, *, is_valid: Callable[[], bool]
+        self,
+        known: str,
+        receive: Receive,
+        send: Send,
+        *,
+        login: str,
+        is_valid: Callable[[], bool],
     ) -> None:
         """Send an event for each change after the stamp `known`, until the page is closed.
 
-        The stream ends when `is_valid` says that the login has ended.
+        `login` is the id of the login that the page belongs to. The stream ends when `is_valid`
+        says that the login has ended.
         """
         headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send(_chunk("retry: 2000\n\n"))
 
-        self.pages += 1
+        self.pages[login] += 1
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch)
@@ -91,7 +100,9 @@ class LiveChanges:
 
                 tasks.cancel_scope.cancel()
         finally:
-            self.pages -= 1
+            self.pages[login] -= 1
+            # Logins come and go: adding drops the counts of 0.
+            self.pages += Counter()
 
         # The script shows then that the login has ended, instead of connecting for ever.
         await send(_chunk("event: ended\ndata: login\n\n"))

@@ -41,7 +41,7 @@ _logger = logging.getLogger(__name__)
 class LocalWorkbench:
     """The workbench for `application`; whoever has a code of `codes` may enter.
 
-    `per_second` limits the requests of a person; 0 is no limit.
+    `per_second` limits the requests of a person; 0 means no limit.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -12,7 +12,16 @@ from goop_mcp.server.scopes import READ
 from goop_mcp.workbench.access import Login, SignedValues
 from goop_mcp.workbench.rendering import Templates
 
-__all__ = ["NOTE", "Form", "NoteKind", "Visit", "WorkbenchAction", "WorkbenchPage", "whole_number"]
+__all__ = [
+    "NOTE",
+    "Form",
+    "NoteKind",
+    "RouteList",
+    "Visit",
+    "WorkbenchAction",
+    "WorkbenchPage",
+    "whole_number",
+]
 
 NoteKind = Literal["done", "refused", "waiting"]
 
@@ -109,6 +118,7 @@ class Visit:
 
 
 Handler = Callable[[Visit], Response]
+H = TypeVar("H", bound=Handler)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,3 +146,27 @@ class WorkbenchAction:
     path: str
     take: Handler
     scope: str = READ
+
+
+class RouteList(list[WorkbenchPage | WorkbenchAction]):
+    """The pages and actions of one module, each declared on the function that answers it."""
+
+    def page(
+        self, path: str, *, label: str | None = None, of: str | None = None
+    ) -> Callable[[H], H]:
+        """Declare a page; the arguments are those of WorkbenchPage."""
+
+        def declare(show: H) -> H:
+            self.append(WorkbenchPage(path=path, show=show, label=label, of=of))
+            return show
+
+        return declare
+
+    def action(self, path: str, *, scope: str = READ) -> Callable[[H], H]:
+        """Declare an action; the arguments are those of WorkbenchAction."""
+
+        def declare(take: H) -> H:
+            self.append(WorkbenchAction(path=path, take=take, scope=scope))
+            return take
+
+        return declare

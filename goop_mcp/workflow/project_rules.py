@@ -196,7 +196,7 @@ def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     bad='"chronicle_phase": "plan"',
 )
 def _drift_phase(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
-    # CHRONICLE.md and reports may be silent about the phase, which is no contradiction.
+    # CHRONICLE.md and reports may be silent about the phase, which is not a contradiction.
     sides = {"CHRONICLE.md": facts.chronicle_phase, "the last report": facts.report_phase}
     others = [
         f"{side} {phase}" for side, phase in sides.items() if phase not in (None, facts.state_phase)

@@ -147,7 +147,7 @@ def _illegal(move: Move, _expected: Expectations) -> Hit | None:
 def _rework(move: Move, _expected: Expectations) -> Hit | None:
     if weigh_move(move) is not MoveKind.REWORK:
         return None
-    return Hit(message=f"phase {move.start} goes back to {move.target}", found=move.target)
+    return Hit(message=f"the phase goes back from {move.start} to {move.target}", found=move.target)
 
 
 WORKFLOW_RULES = (*GATE_RULES, *MOVE_RULES)

@@ -219,7 +219,7 @@ def _moment(value: JsonValue) -> datetime | None:
                 value / 1000 if value >= _MILLISECONDS_FROM else value, UTC
             )
     except (ValueError, OverflowError, OSError):
-        return None  # a text or number that is no time
+        return None  # a text or number that is not a time
 
     return None
 

@@ -176,7 +176,7 @@ class ProjectFiles:
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
             raise DocumentUnreadableError(
-                f"{self.relative(path)} is no text in UTF-8: byte 0x{content[error.start]:02x} in"
+                f"{self.relative(path)} is not UTF-8 text: byte 0x{content[error.start]:02x} in"
                 f" line {line}; save it as UTF-8"
             ) from None
 

@@ -265,7 +265,7 @@ class Repository:
                 # As text: thousands of `Path` take longer than looking at the files.
                 real = os.lstat(f"{self.folder}{os.sep}{path}")
             except OSError:
-                # A file that is gone is no file that an agent can leave unchanged.
+                # A file that is gone is not a file that an agent can leave unchanged.
                 continue
             if (real.st_size, real.st_mtime_ns) != stamp:
                 differing[path] = real.st_size, real.st_mtime_ns

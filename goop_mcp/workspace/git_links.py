@@ -106,7 +106,7 @@ def _targets_of(objects: Path) -> Iterator[Path]:
 
 def _read(file: Path) -> str:
     if not file.is_file():
-        raise OSError(f"{file.name} is no file")
+        raise OSError(f"{file.name} is not a file")
 
     with file.open("rb") as opened:
         content = opened.read(_LONGEST + 1)

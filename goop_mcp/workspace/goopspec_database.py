@@ -299,5 +299,5 @@ def _read(files: ProjectFiles, ask: Callable[[_Rows], T], absent: T) -> T:
         return read_only(place, lambda connection: ask(_Rows(connection)))
     except UnicodeDecodeError:
         raise StoreError(
-            f"{GOOPSPEC_DATABASE} cannot be read: it holds text that is no UTF-8"
+            f"{GOOPSPEC_DATABASE} cannot be read: it holds text that is not UTF-8"
         ) from None

@@ -136,7 +136,7 @@ def _defect(text: str, start: int) -> JsonDefect:
         return JsonDefect(message="it is empty", line=1, column=1)
     if text[start] != "{":
         line, column = line_and_column(text, start)
-        return JsonDefect(message="it is no JSON object", line=line, column=column)
+        return JsonDefect(message="it is not a JSON object", line=line, column=column)
 
     try:
         _, end = _DECODER.raw_decode(text, start)
@@ -146,7 +146,7 @@ def _defect(text: str, start: int) -> JsonDefect:
         message = "it ends in the middle" if is_cut else f"unexpected {text[error.pos]!r}"
         return JsonDefect(message=message, line=line, column=column)
     except (ValueError, RecursionError):
-        return JsonDefect(message="it says what no JSON may say", line=1, column=1)
+        return JsonDefect(message="it nests too deeply, or has too long a number", line=1, column=1)
 
     rest = text[end:]
     if rest.strip(_BLANKS):
@@ -167,9 +167,9 @@ def _defect(text: str, start: int) -> JsonDefect:
             if text[member.start] == "{":
                 ahead.append(member.start)
 
-    return JsonDefect(
-        message="it says what no JSON may say, such as NaN or half a character", line=1, column=1
-    )
+    # Python's decoder also takes these, which no other reader has to.
+    message = "it is not valid JSON: it has NaN, infinity or half a surrogate pair"
+    return JsonDefect(message=message, line=1, column=1)
 
 
 _DECODER = json.JSONDecoder()

@@ -107,20 +107,7 @@ def read_project(
     state = state_in(texts.get(STATE))
     known = state if isinstance(state, ProjectState) else None
     # The state is read first: in version 1 it names the folders in which the other documents are.
-    paths: dict[str, str] = {}
-    for name in DOCUMENTS:
-        if name in texts:
-            paths[name] = document_uri(name)
-            continue
-
-        path = (
-            find_document(files, name, state=known)
-            if session is None
-            else document_path(name, session=session)
-        )
-        if is_there(files, path):
-            paths[name] = path
-
+    paths = _document_paths(files, known, session=session, rendered=texts)
     unreadable: list[str] = []
     sources: dict[str, str] = {}
     workflow = known.workflow_id if known is not None else None
@@ -177,3 +164,28 @@ def read_project(
         unreadable=tuple(unreadable),
         sources=sources,
     )
+
+
+def _document_paths(
+    files: ProjectFiles,
+    state: ProjectState | None,
+    *,
+    session: str | None,
+    rendered: Mapping[str, str],
+) -> dict[str, str]:
+    """Return the path of each document that exists, and the URI of each one that is rendered."""
+    paths: dict[str, str] = {}
+    for name in DOCUMENTS:
+        if name in rendered:
+            paths[name] = document_uri(name)
+            continue
+
+        path = (
+            find_document(files, name, state=state)
+            if session is None
+            else document_path(name, session=session)
+        )
+        if is_there(files, path):
+            paths[name] = path
+
+    return paths

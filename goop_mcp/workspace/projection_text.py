@@ -57,7 +57,7 @@ GIVEN_KIND: Final = "handoff_fields"
 """The kind of the events with the fields that callers gave for a handoff, as JSON."""
 
 HIDDEN_KINDS: Final = (*PEOPLES_KINDS, STATE_KIND, RESUMED_KIND, GIVEN_KIND)
-"""Kinds of events that are no entries of a document; all others are."""
+"""Kinds of events that are not entries of a document; all others are."""
 
 _MARK = re.compile(r"<!-- goop:rev (\d{1,18}) -->")
 _END_MARK = re.compile(r"<!-- goop:end (\d{1,18}) -->")

@@ -206,7 +206,7 @@ def interrupted_change(reading: ReadTransaction, files: ProjectFiles) -> StatePl
         return None
 
     # Nearly always the file was written, which its digest shows without parsing it. A link and a
-    # file that cannot be read are no file of ours.
+    # file that cannot be read are not our files.
     try:
         on_disk = files.read_bytes(row.path)
     except WorkspaceError:

@@ -156,7 +156,7 @@ def test_invalid_fields_are_refused_by_name(
     [
         ("", "standard input is empty"),
         ("[]", "standard input is a list; write the fields as one JSON object"),
-        ('{"title":\n oops}', "standard input is no JSON from line 2, column 2 on"),
+        ('{"title":\n oops}', "standard input is not valid JSON from line 2, column 2 on"),
         ("[" * 100_000, "standard input is nested too deep"),
         ("\0", "standard input is UTF-16, or no text at all"),
     ],

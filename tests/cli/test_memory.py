@@ -291,7 +291,10 @@ def test_an_import_names_each_line_that_is_not_imported(tmp_path: Path) -> None:
     ended = memory(tmp_path, "import", "-", stdin="\n".join(lines))
     assert (ended.code, ended.out) == (1, "1 saved, 2 not imported\n")
     assert ended.err.splitlines() == [
-        "goop-mcp: line 3 was not imported: no JSON at column 1; expected one object on the line.",
+        (
+            "goop-mcp: line 3 was not imported: not valid JSON at column 1; expected one object on"
+            " the line."
+        ),
         (
             "goop-mcp: line 4 was not imported: title is blank; expected text; "
             "write what was learned in the content, and a summary in the title."

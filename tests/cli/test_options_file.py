@@ -94,8 +94,8 @@ def test_pyproject_toml_has_the_same_tables(folder: Path) -> None:
         ("\n[hoks]\n", "goop-mcp.toml, line 2: there is no table 'hoks'; did you mean 'hooks'?"),
         ('[check]\nmode = "hard"\n', "line 2: mode is 'hard'; expected lenient or strict"),
         ("[check]\nworkspace = 1\n", "line 2: workspace is '1'; expected true or false"),
-        ("check = 3\n", "line 1: check is no table; write [check]"),
-        ("[check\n", "goop-mcp.toml is no TOML: "),
+        ("check = 3\n", "line 1: check is not a table; write [check]"),
+        ("[check\n", "goop-mcp.toml is not valid TOML: "),
         (
             '[check.severity]\n"goop_report/unknown-stats" = "off"\n',
             "line 2: there is no rule or family 'goop_report/unknown-stats'; did you mean"

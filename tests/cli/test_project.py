@@ -158,7 +158,7 @@ def test_a_handoff_next_to_a_file_of_somebody_else_is_reported(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("fields", "code", "expected"),
     [
-        ("{", 2, "no JSON"),
+        ("{", 2, "not valid JSON"),
         ('{"sumary": "x"}', 1, "did you mean 'summary'?"),
         ('{"blockers": "x"}', 1, "blockers is not a list of texts"),
         ('{"next_command": "make"}', 1, "give next_command as one command"),

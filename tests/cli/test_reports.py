@@ -195,7 +195,7 @@ def test_a_report_is_built_from_json(project: Path) -> None:
     assert "status is 'DONE'; expected one of COMPLETE, PARTIAL" in piped.err
     broken = run("reports", "build", "--json", "-", stdin=b"{", cwd=project)
     assert (broken.code, broken.out) == (2, "")
-    assert "no JSON from line 1" in broken.err
+    assert "not valid JSON from line 1" in broken.err
 
 
 def test_a_shell_completes_the_commands_and_the_numbers_of_reports(project: Path) -> None:

@@ -55,7 +55,7 @@ def test_rejected_reply_is_asked_for_again_and_ends_with_1(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("[", "is no JSON"),
+        ("[", "is not valid JSON"),
         ('{"attempt": "two"}', "attempt"),
         ('{"attemptt": 2}', "attemptt"),
         ("[]", "is a list"),

@@ -207,7 +207,7 @@ def test_the_policy_is_that_of_the_agent_and_the_task() -> None:
     )
     policy = policy_of(GraphAgent("a", retry=retry), GraphTask("t", agent="a", timeout=90))
     assert (policy.max_attempts, policy.attempt_timeout, policy.call_retries) == (5, 60, 0)
-    assert (policy.ways, policy.deadline) == (("fresh", "minimal"), 90)
+    assert (policy.strategies, policy.deadline) == (("fresh", "minimal"), 90)
     assert policy_of(GraphAgent("a"), GraphTask("t", agent="a")).max_attempts == 3
 
 

@@ -97,7 +97,7 @@ def test_the_digest_is_of_what_is_run_and_not_of_comments(tmp_path: Path) -> Non
         ),
         ('needs = ["plan"]', 'needs = ["plan", "plan"]', 36, "'plan' stands there twice"),
         ('workspace = "worktree"', 'workspace = "tree"', 41, "did you mean 'worktree'?"),
-        ('feedback_to = ["api", "ui"]', 'feedback_to = ["ship"]', 57, "no task before 'review'"),
+        ('feedback_to = ["api", "ui"]', 'feedback_to = ["ship"]', 57, "not a task before 'review'"),
         ('answers = ["yes", "no"]', 'answers = ["yes", "yes"]', 61, "none of them twice"),
         ('timeout = "24h"\n', "", 58, "timeout is missing; expected both"),
         ('default = "no"', 'default = "maybe"', 63, "default is 'maybe', which is none of answers"),
@@ -163,7 +163,7 @@ def test_all_problems_are_shown_at_once_and_bounded() -> None:
     [
         (b"graph = \n", ":1: "),
         (b'{"graph": 1', "Expecting"),
-        (b"\xff\xfe", "is no text in UTF-8"),
+        (b"\xff\xfe", "is not text in UTF-8"),
         (b"x" * (4 * 1024 * 1024 + 1), "is larger than"),
         (b"[" * 100_000, "nested|Expecting|Cannot|Invalid"),
         (b"", "graph is missing"),
@@ -201,7 +201,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         ("prompts/link.md", "is not below the folder of the graph"),
         ("prompts/none.md", "cannot be read"),
         ("prompts/empty.md", "is empty"),
-        ("prompts/a\\u0000b", "is no name of a file"),
+        ("prompts/a\\u0000b", "is not the name of a file"),
     ],
 )
 def test_prompts_are_read_from_below_the_graph_only(
@@ -365,5 +365,5 @@ def test_a_prompt_is_not_waited_for_at_a_pipe(tmp_path: Path) -> None:
     file = write_login(tmp_path)
     (tmp_path / "prompts" / "api.md").unlink()
     os.mkfifo(tmp_path / "prompts" / "api.md")
-    with pytest.raises(GraphError, match=r"api\.md is no file"):
+    with pytest.raises(GraphError, match=r"api\.md is not a file"):
         Graph.load(file)

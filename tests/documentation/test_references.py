@@ -44,6 +44,35 @@ def test_every_function_that_the_architecture_page_names_in_its_table_exists() -
     assert {name for name in named if not re.search(rf"(?:def|class) {name}\b", sources)} == set()
 
 
+def test_every_make_target_is_in_the_list_of_make_and_in_the_table_of_contributing() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = re.search(r"^\.PHONY: ((?:.*\\\n)*.*)", makefile, re.MULTILINE)
+    assert phony is not None
+    targets = set(phony[1].replace("\\", " ").split()) - {"help"}
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+    assert len(targets) > 20
+    assert {name for name in targets if f'@echo "make {name} ' not in makefile} == set()
+    assert {name for name in targets if f"| `make {name}` |" not in table} == set()
+
+
+def test_every_file_that_the_pages_for_contributors_name_exists() -> None:
+    pages = {
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in ("CONTRIBUTING.md", "docs/architecture.md", "docs/writing-rules.md")
+    }
+    named = {
+        (page, path)
+        for page, text in pages.items()
+        for path in re.findall(
+            r"`((?:goop_mcp|tests|docs|prompts|schemas|packaging)/[\w./-]*)`", text
+        )
+    }
+
+    assert len(named) > 40
+    assert {each for each in named if not (ROOT / each[1]).exists()} == set()
+
+
 def test_each_decision_stands_once_and_in_order() -> None:
     numbers = [int(number) for number in re.findall(r"^### D-(\d+)$", DECISIONS, re.MULTILINE)]
     assert numbers == list(range(1, len(numbers) + 1))

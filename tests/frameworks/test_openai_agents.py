@@ -237,7 +237,9 @@ async def test_after_a_rejected_approval_the_agent_reports_and_a_fresh_start_rep
     assert waiting.result is not None
     state = waiting.result.to_state()
     state.reject(waiting.interruptions[0])
-    done = await run_checked(worker, state, policy=RetryPolicy(ways=("fresh",), max_attempts=2))
+    done = await run_checked(
+        worker, state, policy=RetryPolicy(strategies=("fresh",), max_attempts=2)
+    )
     assert payments.made == 0
     assert done.outcome.attempts[0].message == TASK
     assert model.heard[-1][0]["content"].startswith(TASK)
@@ -321,7 +323,7 @@ async def test_a_session_keeps_every_turn_though_a_fresh_start_does_not_see_it()
     model = ScriptedModel(BAD_STATUS, GOOD, "Bye.")
     worker = Agent(name="worker", model=model)
     checked = await run_checked(
-        worker, TASK, run_options={"session": session}, policy=RetryPolicy(ways=("fresh",))
+        worker, TASK, run_options={"session": session}, policy=RetryPolicy(strategies=("fresh",))
     )
     assert checked.outcome.accepted
     # The rejected reply teaches the error, so the second run sees the session as it was before the
@@ -484,7 +486,7 @@ async def test_a_hundred_runs_at_once_are_counted_each_by_itself() -> None:
 async def test_a_session_keeps_every_turn_also_where_the_policy_raises() -> None:
     session = SQLiteSession("s")
     worker = Agent(name="worker", model=ScriptedModel(BAD_STATUS))
-    policy = RetryPolicy(when_exhausted="raise", ways=("fresh",))
+    policy = RetryPolicy(when_exhausted="raise", strategies=("fresh",))
     with pytest.raises(NotAcceptedError):
         await run_checked(worker, TASK, run_options={"session": session}, policy=policy)
 
@@ -554,7 +556,7 @@ async def test_a_fresh_start_after_an_approval_leaves_no_call_of_a_tool_unanswer
     )
     model = ScriptedModel(call_of("pay"), BAD_STATUS, GOOD)
     worker = Agent(name="worker", model=model, tools=[payments.tool])
-    options, policy = {"session": session}, RetryPolicy(ways=("fresh",))
+    options, policy = {"session": session}, RetryPolicy(strategies=("fresh",))
     waiting = await run_checked(worker, TASK, run_options=options, policy=policy)
     assert waiting.result is not None
     state = waiting.result.to_state()

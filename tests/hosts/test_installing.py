@@ -246,13 +246,13 @@ def test_an_entry_that_was_installed_follows_a_new_command(machine: Machine) -> 
             "it ends in the middle (line 4, column 1)",
         ),
         ('{"mcpServers": {,}}', "unexpected ',' (line 1, column 17)"),
-        ("[]", "it is no JSON object (line 1, column 1)"),
+        ("[]", "it is not a JSON object (line 1, column 1)"),
         (
             '{"mcpServers": {}, "mcpServers": {}}',
             "key 'mcpServers' stands twice (line 1, column 20)",
         ),
         ('{"a": /* never closed }', "unexpected '/' (line 1, column 7)"),
-        ("mcpServers: {}\n", "it is no JSON object (line 1, column 1)"),
+        ("mcpServers: {}\n", "it is not a JSON object (line 1, column 1)"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_reported_with_the_position_and_not_changed(

@@ -601,13 +601,13 @@ def test_a_file_that_nobody_trusts_runs_nothing(player: Player) -> None:
     ("text", "error"),
     [
         ("[checks.tests]\n", "checks.tests.command is missing"),
-        ("[checks.tests]\ncommand = 'pytest -q'\n", "is no list of at most 200 texts"),
-        ("[checks.tests]\ncommand = ['a']\ntimeout = -1\n", "timeout is no number of seconds"),
+        ("[checks.tests]\ncommand = 'pytest -q'\n", "is not a list of at most 200 texts"),
+        ("[checks.tests]\ncommand = ['a']\ntimeout = -1\n", "timeout is not a number of seconds"),
         ("[checks.tests]\ncommand = ['a']\npaths = ['../x']\n", "no path within the project"),
         ("[checks.tests]\ncommand = ['a']\njunit = '/etc/x'\n", "no path within the project"),
         ("[checks.tests]\ncommand = ['a']\nshell = true\n", "has 'shell'; expected only command"),
-        ("checks = 3\n", "checks is no table"),
-        ("[checks.tests\n", "is no TOML"),
+        ("checks = 3\n", "checks is not a table"),
+        ("[checks.tests\n", "is not valid TOML"),
         ("x = '" + "x" * 70_000 + "'\n", "has more than 65,536 bytes"),
     ],
 )
@@ -769,7 +769,7 @@ def test_named_commands_in_the_options_of_the_project(player: Player) -> None:
     options = player.work.write("pyproject.toml", f"[tool.goop-mcp.checks.tests]\n{table}")
     done = player.goop("run", "tests")
     assert done.returncode == 2
-    assert "nobody trusts the checks in pyproject.toml" in done.stderr
+    assert "the checks in pyproject.toml are not trusted" in done.stderr
     assert not proof.exists()
 
     assert player.goop("run", "--trust").stdout == f"tests: touch {proof}\n"

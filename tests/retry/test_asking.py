@@ -200,7 +200,7 @@ def test_a_reply_that_is_cut_off_again_is_still_asked_to_be_shorter() -> None:
 
 def test_a_fresh_ask_repeats_the_task_and_nothing_of_the_failed_reply() -> None:
     agent = Scripted(BAD_STATUS, GOOD)
-    ask(agent, policy=RetryPolicy(ways=("fresh",)))
+    ask(agent, policy=RetryPolicy(strategies=("fresh",)))
     assert agent.heard[1].startswith(PROMPT)
     assert "DONE-ISH" not in agent.heard[1]
     assert "/goop_report/status: Choose the one" in agent.heard[1]
@@ -217,7 +217,7 @@ def test_a_fresh_ask_repeats_the_task_and_nothing_of_the_failed_reply() -> None:
 )
 def test_a_fresh_ask_names_no_reply_that_the_agent_does_not_know(reply: str, expected: str) -> None:
     agent = Scripted(reply, GOOD)
-    assert ask(agent, policy=RetryPolicy(ways=("fresh",))).accepted
+    assert ask(agent, policy=RetryPolicy(strategies=("fresh",))).accepted
     assert expected in agent.heard[1]
     assert not any(
         words in agent.heard[1] for words in ("is kept", "again", "was cut off", OPENING)
@@ -226,13 +226,13 @@ def test_a_fresh_ask_names_no_reply_that_the_agent_does_not_know(reply: str, exp
 
 def test_a_fresh_ask_where_any_protocol_will_do_shows_no_form() -> None:
     agent = Scripted(PROSE, GOOD)
-    ask(agent, protocol="auto", policy=RetryPolicy(ways=("fresh",)))
+    ask(agent, protocol="auto", policy=RetryPolicy(strategies=("fresh",)))
     assert agent.heard[1].startswith(f"{PROMPT}\n\nEnd your reply with the report")
 
 
 def test_a_minimal_ask_after_a_reply_without_envelope_repeats_what_the_agent_did() -> None:
     agent = Scripted(PROSE, GOOD)
-    ask(agent, policy=RetryPolicy(ways=("minimal",)))
+    ask(agent, policy=RetryPolicy(strategies=("minimal",)))
     assert PROSE in agent.heard[1]
 
 
@@ -256,7 +256,9 @@ def test_an_envelope_sent_later_is_joined_with_the_prose_before() -> None:
     ("replies", "policy"),
     [
         pytest.param((PROSE, f"{PROSE}\n\n{EXECUTOR}"), RetryPolicy(), id="it repeats the prose"),
-        pytest.param((PROSE, GOOD), RetryPolicy(ways=("fresh",)), id="it answers the task again"),
+        pytest.param(
+            (PROSE, GOOD), RetryPolicy(strategies=("fresh",)), id="it answers the task again"
+        ),
         pytest.param((BAD_STATUS, GOOD), RetryPolicy(), id="the first had an envelope"),
         pytest.param((GOOD,), RetryPolicy(), id="there is only one"),
     ],

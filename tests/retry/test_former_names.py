@@ -38,6 +38,7 @@ def test_each_use_of_a_former_class_name_warns_at_its_caller() -> None:
     [
         ("mend_form", "allow_repairs", False),
         ("unmended", "rejected_repairs", frozenset({"xml/unescaped"})),
+        ("ways", "strategies", ("fresh",)),
     ],
 )
 def test_a_former_field_is_accepted_and_read(former: str, name: str, value: object) -> None:

@@ -83,7 +83,7 @@ def test_a_failure_is_known_by_its_kind_and_its_words() -> None:
     ("change", "message"),
     [
         ({"attempts": {}}, "no list of attempts"),
-        ({"attempts": [3]}, "the attempt is no object"),
+        ({"attempts": [3]}, "the attempt is not an object"),
         ({"attempts": []}, "accepted and its last attempt is not"),
         ({"stopped_because": "luck"}, "stopped_because is 'luck'; expected one of accepted"),
         ({"warnings": "none"}, "warnings is 'none'; expected a list"),

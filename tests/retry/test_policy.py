@@ -20,9 +20,9 @@ from tests.retry.agents import GOOD, Scripted
         ({"deadline": float("nan")}, ["deadline"]),
         ({"max_tokens": -5, "max_cost": False}, ["max_tokens", "max_cost"]),
         ({"deadline": 5, "attempt_timeout": 6}, ["attempt_timeout", "deadline"]),
-        ({"ways": ()}, ["ways"]),
-        ({"ways": ("first",)}, ["ways"]),
-        ({"ways": ("fresh", "fresh")}, ["ways", "twice"]),
+        ({"strategies": ()}, ["strategies"]),
+        ({"strategies": ("first",)}, ["strategies"]),
+        ({"strategies": ("fresh", "fresh")}, ["strategies", "twice"]),
         ({"when_exhausted": "explode"}, ["when_exhausted", "explode"]),
         ({"when_exhausted": "fallback"}, ["when_exhausted", "fallback"]),
         ({"when_exhausted": "fallback", "fallback": []}, ["when_exhausted", "fallback"]),
@@ -34,7 +34,7 @@ from tests.retry.agents import GOOD, Scripted
             ["allow_repairs", "rejected_repairs"],
         ),
         ({"max_calls": 0}, ["max_calls"]),
-        ({"ways": "fresh"}, ["ways", "'fresh'"]),
+        ({"strategies": "fresh"}, ["strategies", "'fresh'"]),
         ({"rejected_repairs": "xml/unescaped"}, ["rejected_repairs is 'xml/unescaped'", "a set"]),
         ({"allow_repairs": "no"}, ["allow_repairs", "'no'"]),
         ({"retry_call": 5, "backoff": 2.0}, ["retry_call is 5", "backoff is 2.0"]),
@@ -61,16 +61,16 @@ def test_what_contradicts_itself_names_the_fields(
 
 def test_every_error_is_named_at_once() -> None:
     with pytest.raises(PolicyError) as caught:
-        RetryPolicy(max_attempts=0, call_retries=-1, ways=())
-    assert all(name in str(caught.value) for name in ("max_attempts", "call_retries", "ways"))
+        RetryPolicy(max_attempts=0, call_retries=-1, strategies=())
+    assert all(name in str(caught.value) for name in ("max_attempts", "call_retries", "strategies"))
 
 
 def test_a_list_of_the_callers_is_copied() -> None:
-    ways, rules = ["fresh"], {"xml/unescaped"}
+    strategies, rules = ["fresh"], {"xml/unescaped"}
     # Taken all the same.
-    policy = RetryPolicy(ways=ways, rejected_repairs=rules)  # type: ignore[arg-type]
-    ways.append("minimal")
+    policy = RetryPolicy(strategies=strategies, rejected_repairs=rules)  # type: ignore[arg-type]
+    strategies.append("minimal")
     rules.clear()
-    assert policy.ways == ("fresh",)
+    assert policy.strategies == ("fresh",)
     assert policy.rejected_repairs == {"xml/unescaped"}
     assert hash(policy)

@@ -16,7 +16,7 @@ BROKEN, FAILED, READY = (
 def test_another_wrong_value_is_progress() -> None:
     agent = Counting(FAILED, BROKEN, GOOD, usage=None)
     outcome = ask_until_accepted_sync(
-        agent, "Do it.", policy=RetryPolicy(ways=("same_conversation",))
+        agent, "Do it.", policy=RetryPolicy(strategies=("same_conversation",))
     )
     assert outcome.accepted
     assert agent.ways == ["first", "same_conversation", "same_conversation"]
@@ -37,7 +37,7 @@ def test_other_values_end_at_the_limit_of_attempts() -> None:
     ids=["the same reply", "the same value", "back to the first value"],
 )
 def test_the_same_value_stops_early(replies: tuple[str, ...]) -> None:
-    policy = RetryPolicy(max_attempts=9, ways=("same_conversation",))
+    policy = RetryPolicy(max_attempts=9, strategies=("same_conversation",))
     outcome = ask_until_accepted_sync(Scripted(*replies), "Do it.", policy=policy)
     assert (outcome.stopped_because, len(outcome.attempts)) == ("no_progress", len(replies))
 

@@ -38,7 +38,7 @@ def test_a_bad_reply_is_answered_and_a_good_one_ends_the_review() -> None:
 )
 async def test_it_says_and_ends_as_asking_would(replies: tuple[str, ...]) -> None:
     agent, review = Scripted(*replies), Review()
-    policy = RetryPolicy(ways=("same_conversation",))
+    policy = RetryPolicy(strategies=("same_conversation",))
     asked = await ask_until_accepted(agent, "Implement it.", policy=policy)
     answers = [review.hear(reply) for reply in replies]
     assert answers == [*agent.heard[1:], None]
@@ -115,7 +115,7 @@ def test_what_on_stop_raises_is_logged_and_changes_nothing(
     [
         (RetryPolicy(attempt_timeout=3), "attempt_timeout"),
         (RetryPolicy(max_tokens=3), "max_tokens"),
-        (RetryPolicy(ways=("fresh",)), "ways"),
+        (RetryPolicy(strategies=("fresh",)), "strategies"),
         (RetryPolicy(when_exhausted="fallback", fallback=Scripted(GOOD)), "fallback"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_policy_that_only_asking_can_keep_is_refused_by_the_name_of_the_field(
 
 
 def test_the_only_strategy_may_be_named() -> None:
-    review = Review(policy=RetryPolicy(ways=("same_conversation",)))
+    review = Review(policy=RetryPolicy(strategies=("same_conversation",)))
     assert review.hear(BAD_STATUS)
 
 

@@ -41,7 +41,7 @@ LATE = failed(DeadlinePassedError())
         pytest.param([GOOD], RetryPolicy(), Stop("accepted"), id="accepted"),
         pytest.param([BAD_STATUS], RetryPolicy(), "same_conversation", id="rejected once"),
         pytest.param(
-            [BAD_STATUS], RetryPolicy(ways=("fresh",)), "fresh", id="the policy's first way"
+            [BAD_STATUS], RetryPolicy(strategies=("fresh",)), "fresh", id="the policy's first way"
         ),
         pytest.param(
             [BAD_STATUS], RetryPolicy(max_attempts=1), Stop("attempts"), id="one attempt only"
@@ -49,7 +49,7 @@ LATE = failed(DeadlinePassedError())
         pytest.param([BAD_STATUS, BAD_STATUS], RetryPolicy(), "minimal", id="the same again"),
         pytest.param(
             [BAD_STATUS, BAD_STATUS],
-            RetryPolicy(ways=("minimal",)),
+            RetryPolicy(strategies=("minimal",)),
             Stop("no_progress"),
             id="no other way",
         ),
@@ -99,18 +99,18 @@ def test_what_follows(
 
 
 histories = st.lists(st.sampled_from([*ANSWERS.values(), LOST, BROKEN, LATE]), max_size=12)
-WAYS: list[tuple[Way, ...]] = [
+STRATEGIES: list[tuple[Way, ...]] = [
     ("same_conversation", "minimal"),
     ("same_conversation", "minimal", "fresh"),
     ("fresh",),
     ("minimal", "fresh"),
 ]
-ways = st.sampled_from(WAYS)
+strategies = st.sampled_from(STRATEGIES)
 policies = st.builds(
     RetryPolicy,
     max_attempts=st.integers(1, 6),
     call_retries=st.integers(0, 4),
-    ways=ways,
+    strategies=strategies,
     allow_repairs=st.booleans(),
 )
 

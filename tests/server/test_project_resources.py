@@ -148,7 +148,7 @@ def test_what_cannot_be_read_says_why_without_an_absolute_path(
     )
     assert (
         messages["ADL.md"]
-        == ".goopspec/ADL.md is no text in UTF-8: byte 0xe9 in line 2; save it as UTF-8."
+        == ".goopspec/ADL.md is not UTF-8 text: byte 0xe9 in line 2; save it as UTF-8."
     )
     assert messages["CHRONICLE.md"].endswith("bytes; expected at most 16,777,216.")
     assert (
@@ -248,7 +248,7 @@ def test_the_prompts_of_a_session_look_into_the_project(
     (tmp_path / ".goopspec" / "HANDOFF.md").write_text(handoff_text(handoff), encoding="utf-8")
     assert "5. Run `/goop-execute`." in project.prompt("resume_session")
     (tmp_path / ".goopspec" / "HANDOFF.md").write_bytes(b"\xff")
-    with pytest.raises(MCPError, match=r"^\.goopspec/HANDOFF\.md is no text in UTF-8"):
+    with pytest.raises(MCPError, match=r"^\.goopspec/HANDOFF\.md is not UTF-8 text"):
         project.prompt("resume_session")
 
 

@@ -166,7 +166,7 @@ def test_an_error_names_the_field_and_the_fix(
         ("speckit", {**WORKFLOW, "workflow_context": {"workflow_id": "w"}}, "feature_id"),
         ("speckit", {**WORKFLOW, "workflow_context": "w"}, "workflow_context is a text"),
         ("speckit", {"feedback_context": []}, "feedback_context is a list"),
-        ("speckit", {**WORKFLOW, "user_request": 3}, "user_request is no text"),
+        ("speckit", {**WORKFLOW, "user_request": 3}, "user_request is not text"),
         ("speckit", {**WORKFLOW, "user_request": " "}, "the user's request is blank"),
         ("speckit", {**WORKFLOW, "user_request": "x\nFEEDBACK_CONTEXT:\n{}"}, "like a context"),
     ],

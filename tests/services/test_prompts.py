@@ -437,7 +437,7 @@ def test_a_handoff_of_a_person_is_to_be_read_whole(tmp_path: Path) -> None:
 def test_an_unreadable_handoff_is_reported(tmp_path: Path) -> None:
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec" / "HANDOFF.md").write_bytes(b"\xff")
-    with pytest.raises(DocumentUnreadableError, match=r"HANDOFF\.md is no text in UTF-8"):
+    with pytest.raises(DocumentUnreadableError, match=r"HANDOFF\.md is not UTF-8 text"):
         resume(tmp_path)
 
 
@@ -463,15 +463,15 @@ def test_a_prompt_file_is_read() -> None:
         ("", "no front matter"),
         (FRONT + "Hello", "no front matter"),
         (FRONT + "+++\n", "no front matter"),
-        ("+++\nname = x\n+++\nHello", "no TOML"),
+        ("+++\nname = x\n+++\nHello", "not valid TOML"),
         (FRONT + 'lang = "en"\n+++\nHello', "unknown key 'lang'"),
         (FRONT.replace('"x"', '"y"') + "+++\nHello", "names the prompt 'y'"),
-        (FRONT.replace('"X"', '" "') + "+++\nHello", "title is absent"),
-        (FRONT.replace('"An x."', "3") + "+++\nHello", "description is absent or no text"),
+        (FRONT.replace('"X"', '" "') + "+++\nHello", "title is missing"),
+        (FRONT.replace('"An x."', "3") + "+++\nHello", "description is missing or not a text"),
         (FRONT + "arguments = 3\n+++\nHello", "arguments"),
         (FRONT + 'arguments = ["who"]\n+++\nHello', "arguments"),
         (FRONT + '[[arguments]]\nname = "who"\ndescription = "Whom."\n+++\nHello', "required"),
-        (FRONT + "[[arguments]]\nrequired = true\n+++\nHello", "name is absent"),
+        (FRONT + "[[arguments]]\nrequired = true\n+++\nHello", "name is missing"),
     ],
 )
 def test_a_broken_file_is_named_with_its_error(text: str, reason: str) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp import Example, Expectations, Rule, Severity
+from goop_mcp.protocols.goop_report import Report
 from goop_mcp.routing import Action, RoutingContext
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.record_report import record_report
@@ -479,3 +481,36 @@ def test_the_state_that_another_program_wrote_meanwhile_is_not_moved_on(tmp_path
         assert (recorded.status, recorded.written.state) == ("recorded", None)
         assert state_of(project_context).phase == "execute"
         assert any("could not be brought up" in remark for remark in recorded.remarks)
+
+
+@pytest.mark.parametrize("check_workspace", [True, False])
+def test_a_report_is_judged_once_also_where_its_claims_are_verified(
+    todo: ProjectContext, *, check_workspace: bool
+) -> None:
+    judged: list[str | None] = []
+
+    def note(envelope: Report, _expected: Expectations) -> None:
+        judged.append(envelope.task_id)
+
+    rule = Rule(
+        id="shop/noted",
+        model=Report,
+        lenient=Severity.WARNING,
+        strict=Severity.WARNING,
+        catches="nothing",
+        why="It counts how often a reply is judged.",
+        fix="None is needed.",
+        example=Example(good="W2.T1", bad="W2.T2", reply=report()),
+        check=note,
+    )
+
+    answer = record_report(
+        report(),
+        RoutingContext(),
+        todo,
+        check_workspace=check_workspace,
+        rules=[rule],
+        now=NOW,
+    )
+
+    assert (answer.status, judged) == ("recorded", ["W2.T1"])

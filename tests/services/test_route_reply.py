@@ -63,8 +63,8 @@ def test_paths_stay_in_the_session_where_the_policy_says_so() -> None:
     ("text", "what"),
     [
         ("", "is empty"),
-        ("{", "is no JSON from line 1, column 2 on"),
-        ("attempt: 1", "is no JSON from line 1, column 1 on"),
+        ("{", "is not valid JSON from line 1, column 2 on"),
+        ("attempt: 1", "is not valid JSON from line 1, column 1 on"),
         ("[" * 100_000, "is nested too deep"),
         ("[]", "is a list"),
     ],

@@ -27,6 +27,15 @@ _READ = (
     "*.html",
     "*.css",
     "*.js",
+    "*.svg",
+    "*.xsd",
+    "*.csv",
+    "*.sh",
+    "*.service",
+    "schemas/*.json",
+    "packaging/*.json",
+    "packaging/*/scripts/*",
+    "*Dockerfile",
     "Makefile",
 )
 _WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]")

@@ -203,7 +203,7 @@ def test_an_unreadable_document_is_reported_and_stops_no_other() -> None:
     project = read_project(ProjectFiles(CASES / "not_utf8"))
 
     assert project.unreadable == (
-        ".goopspec/CHRONICLE.md is no text in UTF-8: byte 0xfc in line 1; save it as UTF-8",
+        ".goopspec/CHRONICLE.md is not UTF-8 text: byte 0xfc in line 1; save it as UTF-8",
     )
     assert project.chronicle is None
 

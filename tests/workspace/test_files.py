@@ -204,9 +204,7 @@ def test_a_file_that_is_not_utf8_is_reported_with_line_and_byte(project: Project
     with pytest.raises(DocumentUnreadableError) as refused:
         project.read_text("notes.md")
 
-    assert (
-        str(refused.value) == "notes.md is no text in UTF-8: byte 0xfc in line 2; save it as UTF-8"
-    )
+    assert str(refused.value) == "notes.md is not UTF-8 text: byte 0xfc in line 2; save it as UTF-8"
 
 
 def test_a_huge_file_is_refused_with_its_size(project: ProjectFiles) -> None:

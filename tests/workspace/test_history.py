@@ -72,7 +72,7 @@ def test_a_day_that_cannot_be_read_is_named_and_stops_no_other(tmp_path: Path) -
     assert [event.text for event in history.events] == ["sound"]
     assert history.errors == (
         f"path '{FOLDER}/2026-01-16.json' leads out of the project through a link; remove the link",
-        f"{FOLDER}/2026-01-15.json is no text in UTF-8: byte 0xff in line 1; save it as UTF-8",
+        f"{FOLDER}/2026-01-15.json is not UTF-8 text: byte 0xff in line 1; save it as UTF-8",
         f"{FOLDER}/2026-01-14.json has 1,048,577 bytes; expected at most 1,048,576",
         (
             f"{FOLDER}/2026-01-13.json holds no list of events; expected a list of objects, or an"

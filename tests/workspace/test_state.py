@@ -131,7 +131,7 @@ def test_snake_case_and_the_users_word_are_read() -> None:
     ("text", "message", "place"),
     [
         ("", "it is empty", (1, 1)),
-        ("[]", "it is no JSON object", (1, 1)),
+        ("[]", "it is not a JSON object", (1, 1)),
         ('{"version": 1,', "it ends in the middle", (1, 15)),
         ('{\n  "version": 1\n  "x": 2\n}', "unexpected '\"'", (3, 3)),
         ('{"version": 1}\n}', "something follows the object", (2, 1)),
@@ -150,7 +150,7 @@ def test_snake_case_and_the_users_word_are_read() -> None:
         ('{"version": 1, "workflow": []}', "workflow is not an object", (1, 28)),
         (
             '\ufeff{"version": NaN}',
-            "it says what no JSON may say, such as NaN or half a character",
+            "it is not valid JSON: it has NaN, infinity or half a surrogate pair",
             (1, 1),
         ),
     ],

@@ -156,5 +156,5 @@ def test_a_file_that_cannot_be_read_hides_its_own_document_only(
         return [*render_documents(reading, files)]
 
     assert shared.read(ask) == ["ADL.md", "HANDOFF.md"]
-    with pytest.raises(DocumentUnreadableError, match=r"CHRONICLE\.md is no text in UTF-8"):
+    with pytest.raises(DocumentUnreadableError, match=r"CHRONICLE\.md is not UTF-8 text"):
         rendered(shared, files, "CHRONICLE.md")

@@ -118,7 +118,7 @@ def save(
 @with_store
 @FORMAT
 def show_memory(id: int, *, store: Store, form: str) -> int:
-    """Show the whole memory ID."""
+    """Show the memory ID with all its fields."""
     found = get_memory(store, id)
     present(memory_values(found), render_memory(found, width=terminal_width()), form=form)
     return 0

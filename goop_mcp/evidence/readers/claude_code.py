@@ -35,21 +35,22 @@ _DELEGATING: Final = frozenset({"Agent", "Task", "SendMessage"})
 _HARMLESS: Final = frozenset({"BashOutput", "TaskOutput", "KillShell", "TaskStop", "KillBash"})
 
 # The host calls the exit status 1 of these programs a success, because it means "no" there.
-_ANSWERING: Final = frozenset(
+_ONE_MEANS_NO: Final = frozenset(
     {"grep", "egrep", "fgrep", "rg", "find", "diff", "cmp", "test", "[", "[["}
 )
 _BEFORE_PROGRAM: Final = frozenset({"!", "time", "env", "command", "exec", "sudo", "nohup"})
+# How the host writes the results of Bash.
 _NO_OUTPUT: Final = "(Bash completed with no output)"
-_STORED: Final = "<persisted-output>"
-_PREVIEW: Final = "Preview (first 2KB):\n"
-_CUT: Final = " characters truncated] ..."
+_STORED_MARK: Final = "<persisted-output>"
+_PREVIEW_MARK: Final = "Preview (first 2KB):\n"
+_CUT_MARK: Final = " characters truncated] ..."
 _EXIT: Final = "Exit code "
 _TIMED_OUT: Final = "Command timed out after"
 _REFUSED: Final = "<tool_use_error>"
 _INTERRUPTED: Final = ("interrupted", "aborted", "timed out")
-_LONGEST_STATUS = 3
-_HIGHEST = 255
-_HEAD = 400
+_STATUS_DIGITS = 3
+_HIGHEST_STATUS = 255
+_HEAD_CHARACTERS = 400
 # The host writes JSON without blanks; only where others wrote it again must both be looked for.
 _SPACED: Final = b'"type": "'
 
@@ -95,7 +96,7 @@ def read_claude_code(
     side = lines[-1].side if lines else False
 
     if report is None:
-        ends = bool(lines) and lines[-1].kind == "assistant" and _says(lines[-1])
+        ends = bool(lines) and lines[-1].kind == "assistant" and _is_final_message(lines[-1])
         problem = problem or ("" if ends else "the transcript ends without a message")
     else:
         found = _find_report(lines, report, whole=at_end)
@@ -114,7 +115,7 @@ def read_claude_code(
         if line.side == side:
             begun = _read_line(builder, line) or begun
 
-    version, known = _version(lines[:end])
+    version, known = _tested_version(lines[:end])
     if not (known or any_version):
         problem = problem or f"{HOST} {version or 'without a version'} was not tested"
     if not begun:
@@ -149,7 +150,8 @@ def holds_report(content: bytes, report: str) -> bool:
 def _lines(content: bytes, *, from_start: bool) -> tuple[list[_Line], str]:
     """Return the lines that count, and what is wrong with the file, "" for nothing."""
     raw_lines = content.split(b"\n")
-    # The first line may be the end of one, and the text after the last line break is not whole yet.
+    # The first line may be the second half of one, and what follows the last line feed may still be
+    # written.
     first = 0 if from_start else 1
     unfinished = raw_lines.pop() if raw_lines else b""
     lines: list[_Line] = []
@@ -194,7 +196,7 @@ def _may_count(text: bytes, *, spaced: bool) -> bool:
 def _parse(number: int, text: bytes) -> _Line | None:
     """Return the line, of kind "notice" unless it counts; None if it is damaged."""
     try:
-        # A third of the time of json, which also reads what is no JSON: half of a surrogate pair,
+        # A third of the time of json, which also reads invalid JSON: half of a surrogate pair,
         # where the host cut a text.
         value = msgspec.json.decode(text)
     except (ValueError, RecursionError):
@@ -226,7 +228,7 @@ def _find_report(lines: Sequence[_Line], report: str, *, whole: bool) -> int | N
     return None
 
 
-def _says(line: _Line) -> bool:
+def _is_final_message(line: _Line) -> bool:
     """Whether the line is a message that calls no tool."""
     calls = any(each.get("type") == "tool_use" for each in objects(line.content))
     return not calls and bool(text_of(line.content).strip())
@@ -237,7 +239,7 @@ def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-def _version(lines: Sequence[_Line]) -> tuple[str, bool]:
+def _tested_version(lines: Sequence[_Line]) -> tuple[str, bool]:
     """Return the newest version in the file, and whether all versions in it were tested."""
     versions: dict[str, None] = {}
     for line in lines:
@@ -319,7 +321,7 @@ def _read_result(builder: ActivityBuilder, block: Mapping[str, object]) -> None:
         return
 
     text, failed = text_of(block.get("content")), block.get("is_error") is True
-    head = text[:_HEAD]
+    head = text[:_HEAD_CHARACTERS]
     command = builder.pending_command(call)
     if command is None:
         # A success carries no is_error, except for that of commands.
@@ -333,7 +335,7 @@ def _read_result(builder: ActivityBuilder, block: Mapping[str, object]) -> None:
         # The end of such a command comes later, as a notice.
         builder.end_command(call, status=None, output="", whole=False)
     else:
-        status = None if _deciding_program(command.line) in _ANSWERING else 0
+        status = None if _deciding_program(command.line) in _ONE_MEANS_NO else 0
         # Without is_error the host does not say how the command ended.
         status = status if block.get("is_error") is False else None
         output, whole = _output(text)
@@ -356,7 +358,7 @@ def _end_failed(builder: ActivityBuilder, call: str, text: str) -> None:
         )
         return
 
-    head = text[:_HEAD].lower()
+    head = text[:_HEAD_CHARACTERS].lower()
     begun = text.startswith(_EXIT) or (
         not text.startswith(_REFUSED) and any(word in head for word in _INTERRUPTED)
     )
@@ -365,12 +367,12 @@ def _end_failed(builder: ActivityBuilder, call: str, text: str) -> None:
 
 def _output(text: str) -> tuple[str, bool]:
     """Return the output in the text of a result, and whether it is whole."""
-    if text.startswith(_STORED):
-        _, _, shown = text.partition(_PREVIEW)
+    if text.startswith(_STORED_MARK):
+        _, _, shown = text.partition(_PREVIEW_MARK)
         return shown, False
     if text == _NO_OUTPUT:
         return "", True
-    return text, _CUT not in text
+    return text, _CUT_MARK not in text
 
 
 def _notices(line: _Line) -> Iterator[tuple[str, int | None]]:
@@ -396,9 +398,9 @@ def _notices(line: _Line) -> Iterator[tuple[str, int | None]]:
 
 def _is_status(digits: str) -> bool:
     """Whether the text is an exit status, in digits that a host writes."""
-    return (
-        digits.isascii() and digits.isdecimal() and int(digits[: _LONGEST_STATUS + 1]) <= _HIGHEST
-    )
+    # Cut to one digit more than a status has: Python refuses or takes long to read huge numbers.
+    is_number = digits.isascii() and digits.isdecimal()
+    return is_number and int(digits[: _STATUS_DIGITS + 1]) <= _HIGHEST_STATUS
 
 
 def _between(text: str, start: str, end: str) -> str:

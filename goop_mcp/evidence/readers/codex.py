@@ -46,7 +46,7 @@ _HEADINGS: Final[Mapping[str, FileAction]] = {
 _REFUSED_PATCH: Final = "apply_patch verification failed"
 _UNKNOWN_TOOL: Final = "unsupported call"
 _MOST_FILES: Final = 200
-# The host kills what still runs when its session ends, which is no outcome of the command.
+# The host kills what still runs when its session ends, which is not an outcome of the command.
 _BY_SIGNAL: Final = 128
 _TIMED_OUT: Final = 124
 _CUT: Final = (" chars truncated", " tokens truncated", " bytes truncated", "[... ")

@@ -163,7 +163,7 @@ def _end_call(
 
     status: int | None
     if tools.status is None:
-        # Frameworks name it in several ways; what is true or false is no status.
+        # Frameworks name it in several ways; a value that is true or false is not a status.
         found = _mapping(step.value) or {}
         values = [found.get(key) for key in _STATUS_KEYS]
         status = next((v for v in values if isinstance(v, int) and not isinstance(v, bool)), None)

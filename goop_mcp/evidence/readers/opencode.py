@@ -45,7 +45,7 @@ def read_opencode_export(content: bytes, *, report: str | None) -> AgentActivity
         session = None
 
     if not isinstance(session, Mapping):
-        return AgentActivity(host=HOST, why_incomplete="the session is no JSON object")
+        return AgentActivity(host=HOST, why_incomplete="the session is not a JSON object")
     return read_opencode(session, report=report)
 
 
@@ -79,7 +79,7 @@ def read_opencode(
         found = max(
             (at for at, each in enumerate(messages) if _role(each) == "assistant"), default=-1
         )
-        # A later message without it, such as one that was interrupted, is no report.
+        # A later message without it, such as one that was interrupted, is not a report.
         if found < 0 or not bare or bare not in "".join("".join(_texts(messages[found])).split()):
             problem = problem or "the session does not hold the report"
         else:

@@ -124,7 +124,14 @@ class _Decider:
             case Simple():
                 return self._simple(node)
             case Pipeline():
-                return self._pipeline(node)
+                seen = []
+                for command in node.commands:
+                    with self._own_options():
+                        seen.append(self.node(command, counts=not node.negated))
+
+                if node.negated:
+                    return _NOTHING
+                return frozenset().union(*seen) if self._pipefail else seen[-1]
             case AndOr():
                 return self._and_or(node, counts=counts)
             case Group(body, subshell=True):
@@ -143,16 +150,6 @@ class _Decider:
             case Function(name):
                 self.functions.add(name)
                 return _NOTHING
-
-    def _pipeline(self, node: Pipeline) -> frozenset[int]:
-        seen = []
-        for command in node.commands:
-            with self._own_options():
-                seen.append(self.node(command, counts=not node.negated))
-
-        if node.negated:
-            return _NOTHING
-        return frozenset().union(*seen) if self._pipefail else seen[-1]
 
     def _and_or(self, node: AndOr, *, counts: bool) -> frozenset[int]:
         left = self.node(node.left, counts=False)

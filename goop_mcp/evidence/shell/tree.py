@@ -22,7 +22,7 @@ __all__ = [
 
 
 class UnreadableLineError(ValueError):
-    """The line is no shell syntax, or too long or too deep; nothing is known about it."""
+    """The line is not shell syntax, or too long or too deep; nothing is known about it."""
 
 
 class ShellWord(NamedTuple):

@@ -71,6 +71,7 @@ def _limit(seconds: float) -> Callable[[], None]:
 
 def _answer(arguments: Sequence[str]) -> None:
     host, *options = arguments or [""]
+    # Options come in pairs: `--rules` and where the rules are.
     if host not in HOSTS or options[::2] != ["--rules"] * (len(options) // 2):
         known = ", ".join(HOSTS)
         _report(

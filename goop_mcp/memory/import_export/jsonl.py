@@ -42,7 +42,7 @@ def _entry(line: str, number: int) -> Entry:
         values = json.loads(line)
     except json.JSONDecodeError as error:
         raise EntryError(
-            f"no JSON at column {error.colno}; expected one object on the line"
+            f"not valid JSON at column {error.colno}; expected one object on the line"
         ) from error
     except (ValueError, RecursionError) as error:
         raise EntryError(
@@ -50,5 +50,5 @@ def _entry(line: str, number: int) -> Entry:
         ) from error
 
     if not isinstance(values, dict):
-        raise EntryError("no JSON object; expected one with title and content")
+        raise EntryError("not a JSON object; expected one with title and content")
     return entry_from_values(values, line=number)

@@ -176,7 +176,7 @@ class AgentRequestFamily:
     def write(self, envelope: Envelope) -> str:
         """Return `envelope` as a request; `write_prompt` writes a whole prompt around one."""
         if not isinstance(envelope, Request):
-            raise TypeError(f"{type(envelope).__name__} is no request")
+            raise TypeError(f"{type(envelope).__name__} is not a request")
         return write_request(envelope)
 
     def claims(self, envelope: Envelope) -> Claims:

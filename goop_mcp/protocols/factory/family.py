@@ -158,7 +158,7 @@ class FactoryFamily:
     def write(self, envelope: Envelope) -> str:
         """Return `envelope` as JSON."""
         if not isinstance(envelope, Reply):
-            raise TypeError(f"{type(envelope).__name__} is no reply")
+            raise TypeError(f"{type(envelope).__name__} is not a reply")
         return write_reply(envelope)
 
     def claims(self, envelope: Envelope) -> Claims:

@@ -135,7 +135,7 @@ class GoopReportFamily:
     def write(self, envelope: Envelope) -> str:
         """Return `envelope` as an XML envelope, which both profiles accept."""
         if not isinstance(envelope, Report):
-            raise TypeError(f"{type(envelope).__name__} is no report")
+            raise TypeError(f"{type(envelope).__name__} is not a report")
         return write_report(envelope)
 
     def claims(self, envelope: Envelope) -> "Claims":

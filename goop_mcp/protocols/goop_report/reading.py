@@ -130,7 +130,7 @@ class ReportReader(ReportValueReader):
         self._extensions: list[Extension] = []
         self._doubled: set[str] = set()
         self._prose: list[ProseClaims] = []
-        self._met: dict[str, int] = {}
+        self._extension_counts: dict[str, int] = {}
 
     def read(self, root: Element) -> Report:
         """Return the report of a `<goop_report>` tree."""
@@ -389,7 +389,7 @@ class ReportReader(ReportValueReader):
     def _parts(self, element: Element, path: str, known: frozenset[str]) -> dict[str, Element]:
         """Return the known children by name; keep the others as extensions, report doubles."""
         parts: dict[str, Element] = {}
-        # Each access to a part of an element makes a new text, hence the name for it.
+        # lxml makes a new string at each access to a text, hence the names.
         stray = [text] if (text := element.text) and not text.isspace() else []
 
         for child in element:
@@ -418,7 +418,7 @@ class ReportReader(ReportValueReader):
             return []
 
         items: list[Element] = []
-        # Each access to a part of an element makes a new text, hence the name for it.
+        # lxml makes a new string at each access to a text, hence the names.
         stray = [text] if (text := element.text) and not text.isspace() else []
 
         for child in element:
@@ -449,12 +449,12 @@ class ReportReader(ReportValueReader):
             else etree.tostring(child, encoding="unicode", with_tail=False)
         )
         self._extensions.append(
-            Extension(name=f"{path[13:]}/{name}".lstrip("/"), content=content, is_xml=not plain)
+            Extension(name=_below_root(path, name), content=content, is_xml=not plain)
         )
         written = f"{child.prefix}:{name}" if child.prefix else name
         where = f"{path}/{written}"
         # Counting as they are met is linear; looking back over the siblings of each is not.
-        number = self._met[where] = self._met.get(where, 0) + 1
+        number = self._extension_counts[where] = self._extension_counts.get(where, 0) + 1
         if number > 1:
             where = f"{where}[{number}]"
 
@@ -475,7 +475,7 @@ class ReportReader(ReportValueReader):
         if not text:
             return
 
-        self._extensions.append(Extension(name=f"{path[13:]}/#text".lstrip("/"), content=text))
+        self._extensions.append(Extension(name=_below_root(path, "#text"), content=text))
         found = excerpt(text, 60)
         message = f"text outside of any element: {found!r}; kept"
         self.report(
@@ -488,3 +488,8 @@ class ReportReader(ReportValueReader):
         found = excerpt(text, 60)
         message = f"claimed as text: {found!r}; {expected}"
         self.report(artifacts.CLAIM_IN_PROSE.problem(message, path=path, found=found))
+
+
+def _below_root(path: str, name: str) -> str:
+    """Return the place of `name` in `path`, as extensions name it: without the root."""
+    return f"{path.removeprefix('/goop_report')}/{name}".lstrip("/")

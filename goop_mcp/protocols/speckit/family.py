@@ -207,7 +207,7 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
     if "_CONTEXT" not in text:
         return rank_blocks(text, objects, _SHAPE)
 
-    # Two passes: the contexts show which objects are no answers, and only the remaining answers
+    # Two passes: the contexts show which objects are not answers, and only the remaining answers
     # show where the request of a context ends.
     given = find_contexts(text, objects, ())
     starts = {

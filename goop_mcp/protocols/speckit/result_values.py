@@ -9,7 +9,7 @@ __all__ = ["items", "number", "section"]
 def number(values: Values | None, name: str) -> float | None:
     """Return the number called `name`; None when there is none."""
     value = values.get(name) if values is not None else None
-    # By class: this is asked dozens of times for each answer, and a bool is no number.
+    # By class: this is asked dozens of times for each answer, and a bool is not a number.
     return value if value.__class__ is int or value.__class__ is float else None
 
 

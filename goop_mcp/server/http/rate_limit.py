@@ -33,7 +33,7 @@ class RateLimiter:
     """
 
     def __init__(self, per_second: float, *, clock: Callable[[], float] = monotonic) -> None:
-        """Allow `per_second` requests, in bursts of up to three seconds' worth; 0 is no limit."""
+        """Allow `per_second` requests, in bursts of three seconds' worth; 0 means no limit."""
         self._per_second = per_second
         self._burst = max(per_second * _BURST_SECONDS, 1.0)
         self._clock = clock

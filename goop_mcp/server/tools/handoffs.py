@@ -272,7 +272,7 @@ class HandoffTools:
         if template is not None:
             fields = _of_template(fields, slots or {})
         if from_text is not None:
-            # A default is no answer: only what differs from it counts instead of the text.
+            # A default is not an answer: only what differs from it counts instead of the text.
             given_fields = {
                 name: value
                 for name, value in fields.items()

@@ -121,7 +121,7 @@ class StepTools:
 
         Use it instead of editing state.json. Locks, acceptance, force, skip_gate, confirm_merge and
         reopen_round need a person, who is asked here or runs the command that the answer names;
-        waiting is no error: go on with other work.
+        waiting is not an error: do other work.
         """
         if run is not None:
             if action != "decide" or task is None:

@@ -277,5 +277,5 @@ def question_lines(*lines: str) -> tuple[str, ...]:
 
 
 def digest_of(*parts: str) -> str:
-    """Return a digest of what is confirmed where it is no document."""
+    """Return a digest of what is confirmed where it is not a document."""
     return sha256(json.dumps(parts, ensure_ascii=False).encode())

@@ -183,7 +183,8 @@ def skip_gate(stage: Stage) -> Plan | NotDone:
         allowed = ", ".join(sorted(each.value for each in GATES[name].bypasses))
         return NotDone(
             message=warning(
-                f"The gate {wanted} is skipped only for: {allowed}. Begin the reason with one."
+                f"The gate {wanted} is skipped only for: {allowed}. Begin the reason with one of"
+                " these."
             ),
             missing=(f"a reason that begins with one of: {allowed}",),
         )

@@ -179,7 +179,7 @@ def _rejection(stage: Stage, *, subject: str, verified: str, comment: str) -> Pl
 def start_round(stage: Stage) -> Plan | NotDone:
     """Open the next round."""
     if stage.snapshot.round.is_open:
-        # An acceptance that would be refused is no next step.
+        # An acceptance that would be refused is not a next step.
         snapshot = stage.snapshot
         ahead = gate_ahead(snapshot.project, snapshot.facts)
         verified = stage.gate(GateName.ACCEPTANCE, replace(snapshot.facts, user_accepted=True))

@@ -115,8 +115,8 @@ def _read_file(project: str) -> tuple[Mapping[str, object], list[str]]:
         if isinstance(error, json.JSONDecodeError):
             reason = f"line {error.lineno}, column {error.colno}"
         elif isinstance(error, UnicodeDecodeError):
-            reason = "it is no text in UTF-8"
-        return {}, [f"{FILE} is no JSON ({reason}); the defaults hold until it is fixed"]
+            reason = "it is not UTF-8 text"
+        return {}, [f"{FILE} is not valid JSON ({reason}); the defaults hold until it is fixed"]
 
     if not isinstance(values, Mapping):
         return {}, [f"{FILE} holds no object; expected {{…}} with the keys of the documentation"]

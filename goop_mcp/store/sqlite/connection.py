@@ -64,7 +64,7 @@ _STEPS_BETWEEN_CLOCK_CHECKS = 100_000
 # More foreign names would not help whoever has to decide what the file is.
 _MOST_NAMED = 3
 # Ten times what the slowest migration took with a cold cache.
-_SECONDS_A_MEGABYTE = 2
+_SECONDS_PER_MEGABYTE = 2
 
 
 class OtherProgramError(StoreCorruptError):
@@ -324,7 +324,7 @@ class DatabaseFile:
             # Migrations that touch every row take longer than any other write. Their time is
             # bounded by the size of the file, so that a small forged one cannot take minutes.
             size = self.path.stat().st_size if self.identity() else 0
-            with self.bounded(connection, self.seconds + _SECONDS_A_MEGABYTE * size / 1e6):
+            with self.bounded(connection, self.seconds + _SECONDS_PER_MEGABYTE * size / 1e6):
                 for migration in self.migrations[version:]:
                     _migrate(connection, [migration])
 

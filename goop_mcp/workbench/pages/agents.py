@@ -12,9 +12,11 @@ from goop_mcp.context import AppContext
 from goop_mcp.services.stats import ProjectStats, project_stats, start_of_week
 from goop_mcp.services.stats_page import stats_csv
 from goop_mcp.workbench.stats_report import stats_report, stats_values
-from goop_mcp.workbench.visits import Visit, WorkbenchPage
+from goop_mcp.workbench.visits import RouteList, Visit
 
 __all__ = ["ROUTES"]
+
+ROUTES: Final = RouteList()
 
 _FRESH_SECONDS: Final = 30.0
 _MOST_KEPT: Final = 32
@@ -31,6 +33,7 @@ _counted: WeakKeyDictionary[AppContext, dict[_Key, tuple[float, str, ProjectStat
 _guard: Final = Lock()
 
 
+@ROUTES.page("/agents", label="Agents")
 def _show(visit: Visit) -> Response:
     weeks, round, agent = _wanted(visit)
     counted, stats = _stats(visit)
@@ -50,10 +53,12 @@ def _show(visit: Visit) -> Response:
     )
 
 
+@ROUTES.page("/agents.csv", of="/agents")
 def _csv(visit: Visit) -> Response:
     return _file(stats_csv(_stats(visit)[1]), "text/csv", "agents.csv")
 
 
+@ROUTES.page("/agents.html", of="/agents")
 def _html(visit: Visit) -> Response:
     counted, stats = _stats(visit)
     return _file(stats_report(stats, now=counted), "text/html", "agents.html")
@@ -93,10 +98,3 @@ def _stats(visit: Visit) -> tuple[str, ProjectStats]:
         kept[wanted] = (monotonic(), at, stats)
 
     return at, stats
-
-
-ROUTES: Final[tuple[WorkbenchPage, ...]] = (
-    WorkbenchPage(path="/agents", show=_show, label="Agents"),
-    WorkbenchPage(path="/agents.csv", show=_csv, of="/agents"),
-    WorkbenchPage(path="/agents.html", show=_html, of="/agents"),
-)

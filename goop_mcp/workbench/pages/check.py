@@ -10,23 +10,28 @@ from goop_mcp.errors import GoopError
 from goop_mcp.protocols import FAMILIES
 from goop_mcp.routing import RoutingContext, route
 from goop_mcp.validation.findings import Mode
-from goop_mcp.workbench.visits import Visit, WorkbenchAction, WorkbenchPage
+from goop_mcp.workbench.visits import RouteList, Visit
 
 __all__ = ["ROUTES"]
+
+ROUTES: Final = RouteList()
 
 _MODES: Final[Mapping[str, Mode]] = {"lenient": "lenient", "strict": "strict"}
 
 
+@ROUTES.page("/check", label="Check")
 def _show(visit: Visit) -> Response:
     return visit.show("check.html", **_choices(visit), text="", result=None)
 
 
+@ROUTES.action("/check")
 def _check(visit: Visit) -> Response:
     """Show the whole page with the result, for browsers without script."""
     text = visit.form.text("text")
     return visit.show("check.html", **_choices(visit), text=text, result=_result(visit))
 
 
+@ROUTES.action("/check/preview")
 def _preview(visit: Visit) -> Response:
     return visit.part("check_result.html", result=_result(visit))
 
@@ -66,10 +71,3 @@ def _result(visit: Visit) -> Mapping[str, object] | None:
         return {"error": str(error)}
 
     return {"error": None, "verdict": verdict, "decision": route(verdict, context)}
-
-
-ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
-    WorkbenchPage(path="/check", show=_show, label="Check"),
-    WorkbenchAction(path="/check", take=_check),
-    WorkbenchAction(path="/check/preview", take=_preview),
-)

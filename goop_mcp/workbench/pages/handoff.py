@@ -17,9 +17,11 @@ from goop_mcp.services.draft_request import Draft
 from goop_mcp.services.fill_template import preview_template
 from goop_mcp.services.templates import find_template, template_library
 from goop_mcp.validation.findings import excerpt
-from goop_mcp.workbench.visits import Form, Visit, WorkbenchAction, WorkbenchPage, whole_number
+from goop_mcp.workbench.visits import Form, RouteList, Visit, whole_number
 
 __all__ = ["ROUTES"]
+
+ROUTES: Final = RouteList()
 
 _SLOT: Final = re.compile(r"(\{\{[a-z][a-z0-9_]*\}\})")
 _MOST_ROWS: Final = 60
@@ -43,6 +45,7 @@ _TEXTS: Final = (
 # The editor
 
 
+@ROUTES.page("/handoff", label="Handoff")
 def _show_editor(visit: Visit) -> Response:
     """Show the form: empty, with the prompt of a session, or for what follows a report."""
     fields: dict[str, Any] = {}
@@ -71,10 +74,12 @@ def _show_editor(visit: Visit) -> Response:
     return _editor(visit, fields, opened=opened, problem=problem)
 
 
+@ROUTES.action("/handoff/preview")
 def _preview_editor(visit: Visit) -> Response:
     return visit.part("handoff_result.html", **_result(_fields(visit.form)))
 
 
+@ROUTES.action("/handoff")
 def _check_editor(visit: Visit) -> Response:
     """Show the page again with its verdict, or with more rows, for browsers without script."""
     rows = len(visit.form.texts("kind"))
@@ -83,6 +88,7 @@ def _check_editor(visit: Visit) -> Response:
     return _editor(visit, _fields(visit.form), opened=visit.form.text("opened"), rows=rows + more)
 
 
+@ROUTES.action("/handoff/write", scope=WRITE)
 def _write(visit: Visit) -> Response:
     """Write the prompt into the folder of its session; what stops it is shown next to the form."""
     fields, opened = _fields(visit.form), visit.form.text("opened")
@@ -157,7 +163,7 @@ def _fields(form: Form) -> dict[str, Any]:
 
     fields |= {name: text(name) for name in ("mode", "workflow", "priority") if text(name)}
     if retries := text("max_retries").strip():
-        # What is no number is refused by the service, which says what it expects.
+        # What is not a number is refused by the service, which says what it expects.
         fields["max_retries"] = number if (number := whole_number(retries)) is not None else retries
 
     columns = [form.texts(name)[:_MOST_ROWS] for name in ("kind", "path", "required", "text")]
@@ -201,20 +207,15 @@ def _parts(text: str) -> list[tuple[str, bool]]:
 # Templates
 
 
+@ROUTES.page("/templates", label="Templates")
 def _show_templates(visit: Visit) -> Response:
     here = visit.application
     library = template_library(here.own_templates or here.settings.project)
     return visit.show("templates.html", library=library)
 
 
-def _show_template(visit: Visit) -> Response:
-    return _template(visit)
-
-
-def _check_template(visit: Visit) -> Response:
-    return _template(visit)
-
-
+@ROUTES.page("/templates/{name}", of="/templates")
+@ROUTES.action("/templates/{name}")
 def _template(visit: Visit, problem: str | None = None) -> Response:
     try:
         template = find_template(visit.params["name"], project=visit.application.own_templates)
@@ -234,6 +235,7 @@ def _template(visit: Visit, problem: str | None = None) -> Response:
     )
 
 
+@ROUTES.action("/templates/{name}/preview")
 def _preview_slots(visit: Visit) -> Response:
     template = find_template(visit.params["name"], project=visit.application.own_templates)
     preview = preview_template(
@@ -242,6 +244,7 @@ def _preview_slots(visit: Visit) -> Response:
     return visit.part("template_result.html", parts=_parts(preview.text), unfilled=preview.unfilled)
 
 
+@ROUTES.action("/templates/{name}/edit")
 def _edit_template(visit: Visit) -> Response:
     """Lead from a template with all its slots filled in to the editor."""
     name = visit.params["name"]
@@ -265,20 +268,24 @@ def _slot_values(visit: Visit, slots: list[str]) -> dict[str, str]:
 # Drafts
 
 
+@ROUTES.page("/draft", label="Draft")
 def _show_draft(visit: Visit) -> Response:
     return visit.show("draft.html", text="", **_drafted(""))
 
 
+@ROUTES.action("/draft")
 def _check_draft(visit: Visit) -> Response:
     text = visit.form.text("text").replace("\r\n", "\n")
     return visit.show("draft.html", text=text, **_drafted(text))
 
 
+@ROUTES.action("/draft/preview")
 def _preview_draft(visit: Visit) -> Response:
     text = visit.form.text("text").replace("\r\n", "\n")
     return visit.part("draft_result.html", **_drafted(text))
 
 
+@ROUTES.action("/draft/edit")
 def _edit_draft(visit: Visit) -> Response:
     """Lead from a description to the editor, with what it proves filled in."""
     text = visit.form.text("text").replace("\r\n", "\n")
@@ -309,20 +316,3 @@ def _drafted(text: str) -> dict[str, Any]:
         facts.append((fact, excerpt(str(shown), 300)))
 
     return {"draft": draft, "refused": None, "parts": _parts(draft.text), "facts": facts}
-
-
-ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
-    WorkbenchPage(path="/handoff", show=_show_editor, label="Handoff"),
-    WorkbenchAction(path="/handoff", take=_check_editor),
-    WorkbenchAction(path="/handoff/preview", take=_preview_editor),
-    WorkbenchAction(path="/handoff/write", take=_write, scope=WRITE),
-    WorkbenchPage(path="/templates", show=_show_templates, label="Templates"),
-    WorkbenchPage(path="/templates/{name}", show=_show_template, of="/templates"),
-    WorkbenchAction(path="/templates/{name}", take=_check_template),
-    WorkbenchAction(path="/templates/{name}/preview", take=_preview_slots),
-    WorkbenchAction(path="/templates/{name}/edit", take=_edit_template),
-    WorkbenchPage(path="/draft", show=_show_draft, label="Draft"),
-    WorkbenchAction(path="/draft", take=_check_draft),
-    WorkbenchAction(path="/draft/preview", take=_preview_draft),
-    WorkbenchAction(path="/draft/edit", take=_edit_draft),
-)

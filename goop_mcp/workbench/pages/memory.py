@@ -12,15 +12,18 @@ from goop_mcp.memory.drafts import MEMORY_TYPES
 from goop_mcp.memory.limits import MOST_QUERIES
 from goop_mcp.server.scopes import WRITE
 from goop_mcp.store.records import StoredMemory
-from goop_mcp.workbench.visits import Visit, WorkbenchAction, WorkbenchPage, whole_number
+from goop_mcp.workbench.visits import RouteList, Visit, whole_number
 
 __all__ = ["ROUTES"]
+
+ROUTES: Final = RouteList()
 
 _PAGE: Final = 25
 _REDACTED: Final = ("[REDACTED]", "[PRIVATE]")
 _MOST_REPORTS: Final = 100
 
 
+@ROUTES.page("/memory", label="Memory")
 def _show(visit: Visit) -> Response:
     """Show what was found, or the newest memories without a question."""
     query, here = visit.query, visit.application
@@ -68,6 +71,7 @@ def _show(visit: Visit) -> Response:
     )
 
 
+@ROUTES.page("/memory/{id}", of="/memory")
 def _read(visit: Visit) -> Response:
     found = _memory(visit)
     reports = visit.application.store.read(
@@ -81,10 +85,12 @@ def _read(visit: Visit) -> Response:
     return visit.show("memory_one.html", memory=found, redactions=redactions, used=used)
 
 
+@ROUTES.page("/memory/{id}/forget", of="/memory")
 def _ask(visit: Visit) -> Response:
     return visit.show("memory_forget.html", memory=_memory(visit))
 
 
+@ROUTES.action("/memory/{id}/forget", scope=WRITE)
 def _forget(visit: Visit) -> Response:
     """Forget a memory; its page asked before, and only the page with the question leads here."""
     found = _memory(visit)
@@ -100,11 +106,3 @@ def _memory(visit: Visit) -> StoredMemory:
         )
     except memory.repository.MemoryNotFoundError as error:
         raise HTTPException(404, str(error)) from error
-
-
-ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
-    WorkbenchPage(path="/memory", show=_show, label="Memory"),
-    WorkbenchPage(path="/memory/{id}", show=_read, of="/memory"),
-    WorkbenchPage(path="/memory/{id}/forget", show=_ask, of="/memory"),
-    WorkbenchAction(path="/memory/{id}/forget", take=_forget, scope=WRITE),
-)

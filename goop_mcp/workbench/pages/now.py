@@ -12,14 +12,15 @@ from goop_mcp.server.scopes import CONFIRM, WRITE
 from goop_mcp.services.project_steps import ProjectStep, StepResult
 from goop_mcp.workbench.visits import (
     NoteKind,
+    RouteList,
     Visit,
-    WorkbenchAction,
-    WorkbenchPage,
     whole_number,
 )
 from goop_mcp.workflow.phases import PHASES
 
 __all__ = ["ROUTES"]
+
+ROUTES: Final = RouteList()
 
 _LABELS: Final[Mapping[str, str]] = {
     "complete_interview": "Complete the interview",
@@ -44,6 +45,7 @@ _KINDS: Final[Mapping[str, NoteKind]] = {
 }
 
 
+@ROUTES.page("/", label="Now")
 def _show(visit: Visit) -> Response:
     context, offers = visit.application.project_context, services.project_steps.StepOffers()
     run_steps: list[services.runs.WaitingStep] = []
@@ -88,6 +90,7 @@ def _label(step: ProjectStep) -> str:
     return _LABELS.get(step.action, step.action)
 
 
+@ROUTES.action("/steps", scope=WRITE)
 def _take(visit: Visit) -> Response:
     """Take the step of a form; what needs a person leads to its question first."""
     form, steps = visit.form, services.project_steps
@@ -130,11 +133,13 @@ def _take(visit: Visit) -> Response:
     return _after(visit, result)
 
 
+@ROUTES.page("/confirm/{id}", of="/")
 def _question(visit: Visit) -> Response:
     found = _asked(visit)
     return visit.show("confirm.html", found=found, label=_label(found.step))
 
 
+@ROUTES.action("/confirm/{id}", scope=CONFIRM)
 def _answer(visit: Visit) -> Response:
     found, answer = _asked(visit), visit.form.text("answer")
     if answer not in ("yes", "no"):
@@ -182,11 +187,3 @@ def _after(visit: Visit, result: StepResult) -> Response:
     clears = visit.form.text("keep") if result.status in ("done", "unchanged") else ""
 
     return visit.go("/", "\n".join(lines), kind=_KINDS[result.status], clears=clears)
-
-
-ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
-    WorkbenchPage(path="/", show=_show, label="Now"),
-    WorkbenchPage(path="/confirm/{id}", show=_question, of="/"),
-    WorkbenchAction(path="/confirm/{id}", take=_answer, scope=CONFIRM),
-    WorkbenchAction(path="/steps", take=_take, scope=WRITE),
-)

@@ -10,15 +10,18 @@ from goop_mcp import services
 from goop_mcp.server.scopes import CONFIRM
 from goop_mcp.services.recorded_reports import ReportNotFoundError
 from goop_mcp.services.report_details import ReportFilter
-from goop_mcp.workbench.visits import Visit, WorkbenchAction, WorkbenchPage, whole_number
+from goop_mcp.workbench.visits import RouteList, Visit, whole_number
 
 __all__ = ["ROUTES"]
+
+ROUTES: Final = RouteList()
 
 _FIELDS: Final = ("agent", "task", "status", "verdict", "tier", "text")
 _STATUSES: Final = ("COMPLETE", "PARTIAL", "BLOCKED", "CHECKPOINT")
 _LONGEST_FIELD: Final = 200
 
 
+@ROUTES.page("/reports", label="Reports")
 def _list(visit: Visit) -> Response:
     given = {name: visit.query.text(name).strip()[:_LONGEST_FIELD] for name in _FIELDS}
     wanted = ReportFilter(**given)
@@ -43,11 +46,13 @@ def _list(visit: Visit) -> Response:
     )
 
 
+@ROUTES.page("/reports/{id}", of="/reports")
 def _report(visit: Visit) -> Response:
     details = services.report_details.report_details(visit.application.store, _number(visit))
     return visit.show("report.html", details=details, about=details.shown.about)
 
 
+@ROUTES.action("/reports/{id}/withdraw", scope=CONFIRM)
 def _withdraw(visit: Visit) -> Response:
     number = _number(visit)
     address = f"/reports/{number}"
@@ -88,10 +93,3 @@ def _number(visit: Visit) -> int:
         raise HTTPException(404) from None
 
     return number
-
-
-ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
-    WorkbenchPage(path="/reports", show=_list, label="Reports"),
-    WorkbenchPage(path="/reports/{id}", show=_report, of="/reports"),
-    WorkbenchAction(path="/reports/{id}/withdraw", take=_withdraw, scope=CONFIRM),
-)

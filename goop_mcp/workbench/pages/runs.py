@@ -17,9 +17,11 @@ from goop_mcp.delegation.states import ENDED, RUN_ENDED
 from goop_mcp.server.scopes import CONFIRM, WRITE
 from goop_mcp.services.runs import RunViews
 from goop_mcp.workbench.rendering import visible
-from goop_mcp.workbench.visits import Visit, WorkbenchAction, WorkbenchPage
+from goop_mcp.workbench.visits import RouteList, Visit
 
 __all__ = ["ROUTES"]
+
+ROUTES: Final = RouteList()
 
 _RUN_KINDS: Final = {
     "running": "info",
@@ -51,6 +53,7 @@ _LONGEST_NOTE: Final = 2_000
 _VIEWS: Final[WeakKeyDictionary[AppContext, RunViews]] = WeakKeyDictionary()
 
 
+@ROUTES.page("/runs", label="Runs")
 def _list(visit: Visit) -> Response:
     at, id = visit.query.text("at")[:40], visit.query.text("before")[:40]
     before = (at, id) if at and id else None
@@ -70,6 +73,7 @@ def _list(visit: Visit) -> Response:
     )
 
 
+@ROUTES.page("/runs/{id}", of="/runs")
 def _run(visit: Visit) -> Response:
     store = visit.application.store
     view = _view(visit)
@@ -103,6 +107,7 @@ def _run(visit: Visit) -> Response:
     )
 
 
+@ROUTES.page("/runs/{id}/tasks/{task}", of="/runs")
 def _task(visit: Visit) -> Response:
     store, view = visit.application.store, _view(visit)
     name = visit.params["task"]
@@ -146,6 +151,7 @@ def _task(visit: Visit) -> Response:
     )
 
 
+@ROUTES.action("/runs/{id}/answer", scope=WRITE)
 def _answer(visit: Visit) -> Response:
     """Answer a gate, which only a person may, or decide about a task that waits."""
     run, task = visit.params["id"], visit.form.text("task")
@@ -173,6 +179,7 @@ def _answer(visit: Visit) -> Response:
     return visit.go(address, text, clears=visit.form.text("keep"))
 
 
+@ROUTES.action("/runs/{id}/cancel", scope=WRITE)
 def _cancel(visit: Visit) -> Response:
     run, task = visit.params["id"], visit.form.text("task") or None
     address = f"/runs/{quote(run)}"
@@ -188,6 +195,7 @@ def _cancel(visit: Visit) -> Response:
     return visit.go(address, f"Cancelled: {named}{rest}.")
 
 
+@ROUTES.action("/runs/{id}/retry", scope=WRITE)
 def _retry(visit: Visit) -> Response:
     run, task = visit.params["id"], visit.form.text("task")
     address = f"/runs/{quote(run)}"
@@ -219,13 +227,3 @@ def _view(visit: Visit) -> RunView:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n…"
-
-
-ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
-    WorkbenchPage(path="/runs", show=_list, label="Runs"),
-    WorkbenchPage(path="/runs/{id}", show=_run, of="/runs"),
-    WorkbenchPage(path="/runs/{id}/tasks/{task}", show=_task, of="/runs"),
-    WorkbenchAction(path="/runs/{id}/answer", take=_answer, scope=WRITE),
-    WorkbenchAction(path="/runs/{id}/cancel", take=_cancel, scope=WRITE),
-    WorkbenchAction(path="/runs/{id}/retry", take=_retry, scope=WRITE),
-)

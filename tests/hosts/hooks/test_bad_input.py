@@ -99,7 +99,7 @@ def test_a_pipe_instead_of_a_file_does_not_block_the_session(host: Host, tmp_pat
     os.mkfifo(host.project / ".goopspec" / "hooks.json")
     answer = host.send(EVENT, last_assistant_message=None, agent_transcript_path=str(fifo))
     assert answer.ended.out == ""
-    assert "it is no file" in answer.ended.err
+    assert "it is not a file" in answer.ended.err
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_a_project_can_select_another_protocol(host: Host) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("{", "no JSON (line 1, column 2)"),
+        ("{", "not valid JSON (line 1, column 2)"),
         ("[]", "holds no object"),
         ('{"ask_again": 8}', "ask_again is 8; expected a whole number from 0 to 7"),
         ('{"ask_again": true}', "ask_again is true"),
