@@ -100,6 +100,9 @@ class ProjectTools:
         reply = find_reply(
             self._application, text=text, report=report, file=file, agent=agent, last=last
         )
+        if report is not None:
+            services.recorded_reports.require_present(self._application.store, report)
+
         recorded = services.record_report.record_report(
             reply.text,
             known,
