@@ -197,6 +197,8 @@ def build(*, protocol: str, source: str | None, form: str, project: str | None) 
         complain(str(error))
         return NOT_DONE
 
+    for note in built.notes:
+        complain(f"info: {note}")
     for finding in built.verdict.findings:
         complain(f"{finding.severity}: {finding.message}")
 

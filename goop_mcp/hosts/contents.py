@@ -12,7 +12,7 @@ from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.services.commands import COMMAND_MARK
 from goop_mcp.validation.safe_json import JsonValue
 
-__all__ = ["Contents", "Entries", "InstructionBlock", "WholeFile"]
+__all__ = ["Contents", "Entries", "InstructionBlock", "WholeFile", "is_our_file"]
 
 _OUR_MARK = "goop-mcp"
 """Part of the first line of every file that is installed as a whole, except commands."""
@@ -105,12 +105,12 @@ class WholeFile:
         if self.asset.is_command:
             # Without a record the file came with a checkout, and only its mark says whose it is.
             changed = bool(known) and text not in known
-            if _is_ours(text) and not changed:
+            if is_our_file(text) and not changed:
                 return edited
 
-            whose = "changed by hand" if _is_ours(text) else "written by somebody else"
+            whose = "changed by hand" if is_our_file(text) else "written by somebody else"
             return Edited(text=text, notes=(f"kept, as it was {whose}; --replace overwrites it",))
-        if not _is_ours(text):
+        if not is_our_file(text):
             raise ConfigurationError(
                 f"{shown} is not a file of goop-mcp; rename it, or overwrite it with --replace"
             )
@@ -126,10 +126,11 @@ class WholeFile:
         record: InstallRecord | None,  # noqa: ARG002
     ) -> str | None:
         """Remove the file if it is ours."""
-        return None if _is_ours(text) else text
+        return None if is_our_file(text) else text
 
 
-def _is_ours(text: str) -> bool:
+def is_our_file(text: str) -> bool:
+    """Return whether a file that is installed as a whole was written by goop-mcp."""
     # The first line of a command has to be the one above its front matter.
     first, second, *_ = [*text.split("\n", 2), ""]
     return _OUR_MARK in first or second == COMMAND_MARK

@@ -163,10 +163,10 @@ def search_memory(
         others = [_by_ids(reading, ids, wanted) for ids in neighbours]
         # What several phrasings found counts as often as the phrasings would one by one.
         ranked = _fused([by_words] * max(1, len(asked)) + others)
+        scores = dict(ranked[:limit])
         shown = [
-            FoundMemory(memory, score, snippet(memory.content, every_word))
-            for id, score in ranked[:limit]
-            if (memory := reading.memory(id)) is not None
+            FoundMemory(memory, scores[memory.id], snippet(memory.content, every_word))
+            for memory in reading.memories_with_ids(list(scores))
         ]
         return shown, len(ranked), any(each.is_full for each in (by_words, *others))
 
@@ -289,9 +289,8 @@ def _by_ids(reading: ReadTransaction, ids: Sequence[int], wanted: MemoryFilter) 
     asked = {fold_concept(concept) for concept in wanted.concepts}
     memories = [
         memory
-        for id in ids[:RANKED]
-        if (memory := reading.memory(id)) is not None
-        and memory.forgotten_at is None
+        for memory in reading.memories_with_ids(ids[:RANKED])
+        if memory.forgotten_at is None
         and memory.importance >= wanted.min_importance
         and (not wanted.types or memory.type in wanted.types)
         and (not asked or not asked.isdisjoint(map(fold_concept, memory.concepts)))

@@ -203,9 +203,14 @@ def recorded_answer(recorded: "RecordedReport", detail: Detail = "short") -> Cal
     return _detailed(lines, {**full, "trust": TRUST}, short_recorded(full), detail)
 
 
-def status_answer(status: "ProjectStatus", detail: Detail = "short") -> CallToolResult:
-    """Return the status of a project, in the form in which people see it too."""
-    full = status.to_dict()
+def status_answer(
+    status: "ProjectStatus", detail: Detail = "short", *, run: str | None = None
+) -> CallToolResult:
+    """Return the status of a project, in the form in which people see it too.
+
+    `run` is the page of a delegation run, which is shown as well.
+    """
+    full = status.to_dict() | ({} if run is None else {"run": run})
     short = short_status(full)
     # Waves whose tasks the short structure leaves out are left out of the text as well, so that
     # both halves say the same.
@@ -225,6 +230,8 @@ def status_answer(status: "ProjectStatus", detail: Detail = "short") -> CallTool
         lines.append(
             f"wave {wave['number']} {line(wave['name'])}: {wave['done']} done; tasks: {tasks}"
         )
+    if run is not None:
+        lines.append(run.rstrip("\n"))
 
     return _detailed(lines, full, short, detail)
 
@@ -411,6 +418,7 @@ def report_answer(built: "BuiltReport") -> CallToolResult:
     lines = [
         f"valid {built.protocol}; end your last message with it, unchanged, and nothing after it:",
         *_secrets(built.redactions),
+        *(field("remark", note) for note in built.notes),
         *_listed("remark", built.verdict.findings),
         "",
         built.text,

@@ -531,8 +531,12 @@ class StatusModel(BaseModel):
         default=[], description="Documents that people changed where they are ours."
     )
     unreadable: list[str] = Field(default=[], description="Documents that cannot be read.")
-    gate_ahead: str | None = Field(description="The gate that the work comes to next, or null.")
-    next_command: str | None = Field(description="What to run next; null: nobody knows.")
+    gate_ahead: str | None = Field(
+        default=None, description="The gate that the work comes to next, or null."
+    )
+    next_command: str | None = Field(
+        default=None, description="What to run next; null: nobody knows."
+    )
     reports: Annotated[int, Field(ge=0)] | None = Field(
         description="How many are recorded; null: cannot be read."
     )
@@ -549,6 +553,9 @@ class StatusModel(BaseModel):
     checkpoints: CheckpointsModel | None = Field(default=None, description="Saved positions.")
     events: list[EventModel] = Field(
         default=[], description="The newest events of the folder history, newest first."
+    )
+    run: str | None = Field(
+        default=None, description="How the run stands that was asked for, as Markdown."
     )
     left_out: LeftOut = []
 

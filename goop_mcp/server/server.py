@@ -54,7 +54,12 @@ from goop_mcp.server.message_limits import forget_answered
 from goop_mcp.server.permissions import is_offered, refusal, scopes_of_caller
 from goop_mcp.server.scopes import ALL_SCOPES
 from goop_mcp.server.sdk_internals import SdkServer, connection_of, without_sdk_spans
-from goop_mcp.server.stdio import PendingRequests, take_stdin, take_stdout
+from goop_mcp.server.stdio import (
+    PendingRequests,
+    ReadableMessages,
+    take_stdin,
+    take_stdout,
+)
 from goop_mcp.server.subscriptions import Subscriptions
 from goop_mcp.server.telemetry import identifying, measuring
 
@@ -193,7 +198,8 @@ class GoopServer(SdkServer):
             streams = cast("Any", {"stdin": stdin, "stdout": stdout})
             async with stdio_server(**streams) as (incoming, outgoing):
                 options = self.lowlevel.create_initialization_options()
-                await self.lowlevel.run(incoming, outgoing, options)
+                messages = incoming if stdin is None else ReadableMessages(incoming, stdin)
+                await self.lowlevel.run(messages, outgoing, options)
 
         if stdin is not None and stdin.is_no_client:
             raise NoClientError(

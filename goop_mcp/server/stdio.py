@@ -10,21 +10,28 @@ import os
 import re
 import select
 import stat
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Self
 
 import anyio
 import anyio.lowlevel
-from mcp.types import INVALID_REQUEST
+from anyio.abc import ObjectReceiveStream
+from mcp.shared.message import SessionMessage
+from mcp.types import INVALID_REQUEST, PARSE_ERROR
+from pydantic import ValidationError
 
 from goop_mcp.server.message_limits import too_large
+from goop_mcp.server.surrogates import whole_characters
 
 __all__ = [
     "LONGEST_LINE",
     "LineReader",
     "LineWriter",
     "PendingRequests",
+    "ReadableMessages",
     "take_stdin",
     "take_stdout",
 ]
@@ -51,6 +58,29 @@ _STAYS_OPEN: Final = b'"subscriptions/listen"'
 _ANSWER: Final = '{"jsonrpc":"2.0","id":'
 _QUESTION: Final = re.compile(r'\{"jsonrpc":"2\.0","id":\d+,"method":')
 """The start of a request of the server, whose ids are numbers: a question to the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """The first and the last bytes of a line, in which the id of a request stands."""
+
+    first: bytes
+    last: bytes
+
+    @property
+    def id(self) -> str | int | None:
+        """The id of the message, None if none is found."""
+        # It stands before or after the params. Ids within them are those of other things, so both
+        # ends are cut at the params.
+        before = self.first.partition(b'"params"')[0]
+        after = self.last.rstrip().removesuffix(b"}").rpartition(b"}")[2]
+        found = _ID.search(before) or _ID.search(after)
+        return json.loads(found[1]) if found is not None else None
+
+    @property
+    def is_request(self) -> bool:
+        """Whether the line seems to be a request, which has an id and a method."""
+        return b'"method"' in self.first + self.last and self.id is not None
 
 
 Refuse = Callable[[str], Awaitable[None]]
@@ -102,6 +132,23 @@ class LineReader:
         self._is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
         self._unanswered = unanswered
         self._heard_text = self._heard_message = False
+        self._yielded: deque[_Ends] = deque()
+
+    async def answer_unreadable(self, error: Exception | None) -> bool:
+        """Note what the SDK made of the next line; return whether it was a request and refused.
+
+        `error` is why the SDK could not read it, which then drops the line without an answer.
+        """
+        # The SDK makes one item of each line, in the same order.
+        ends = self._yielded.popleft()
+        if error is None or self._refuse is None or not ends.is_request:
+            return False
+
+        answer = {"jsonrpc": "2.0", "id": ends.id, "error": _why_unreadable(error)}
+        # Without blanks: that is how an answer is recognised and counted.
+        await self._refuse(json.dumps(answer, separators=(",", ":")) + "\n")
+
+        return True
 
     @property
     def is_no_client(self) -> bool:
@@ -167,21 +214,77 @@ class LineReader:
             else None
         )
         reason = reason or too_large(bytes(line))
+        ends = _Ends(bytes((left_out or line)[:_ENDS]), bytes(line[-_ENDS:]))
         if reason is None or self._refuse is None:
             self._unanswered.note_line(line)
-            return line.decode(errors="replace")
+            self._yielded.append(ends)
+            return whole_characters(bytes(line)).decode(errors="replace")
 
-        # The id of a refused message stands before or after its params. Ids within them are those
-        # of other things, so both ends are cut at the params.
-        before = bytes((left_out or line)[:_ENDS]).partition(b'"params"')[0]
-        after = bytes(line[-_ENDS:]).rstrip().removesuffix(b"}").rpartition(b"}")[2]
-        found = _ID.search(before) or _ID.search(after)
         # JSON-RPC answers a request that cannot be read with an error, and null for an unknown id.
-        id: str | int | None = json.loads(found[1]) if found is not None else None
+        id = ends.id
         error = {"code": INVALID_REQUEST, "message": reason}
         await self._refuse(json.dumps({"jsonrpc": "2.0", "id": id, "error": error}) + "\n")
 
         return None
+
+
+class ReadableMessages:
+    """What the SDK made of the lines, without requests that it could not read.
+
+    These are answered with an error, as the client would wait for an answer otherwise. The SDK
+    reads from it as from its own stream.
+    """
+
+    def __init__(
+        self, incoming: ObjectReceiveStream[SessionMessage | Exception], lines: LineReader
+    ) -> None:
+        """Read from `incoming`, to which the SDK sends one item for each of `lines`."""
+        self._incoming = incoming
+        self._lines = lines
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next item. Raises EndOfStream at the end of the input."""
+        while True:
+            item = await self._incoming.receive()
+            error = item if isinstance(item, Exception) else None
+            if not await self._lines.answer_unreadable(error):
+                return item
+
+    async def aclose(self) -> None:
+        """Close the stream of the SDK."""
+        await self._incoming.aclose()
+
+    def __aiter__(self) -> Self:
+        """Return itself, as it can be read once only."""
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        """Return the next item."""
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        """Return itself, which is closed at the end."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close it."""
+        await self.aclose()
+
+
+def _why_unreadable(error: Exception) -> dict[str, str | int]:
+    """Return the error of JSON-RPC for a line that the SDK could not read."""
+    # Only the first: the SDK tries each kind of message, and each of them has its own errors.
+    first = error.errors(include_input=False)[0] if isinstance(error, ValidationError) else None
+    if first is not None and first["type"] == "json_invalid":
+        # Where and why, without any text of the message.
+        text = f"the line is not JSON ({first['msg']}); send one message of JSON-RPC on a line"
+        return {"code": PARSE_ERROR, "message": text}
+
+    text = "the line is no message of JSON-RPC; send its params as an object and its method as text"
+    return {"code": INVALID_REQUEST, "message": text}
 
 
 class LineWriter:

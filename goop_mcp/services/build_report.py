@@ -5,6 +5,7 @@ gets it: the fields make an accepted envelope, or an error names the field.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from goop_mcp.validation.families import Family
 from goop_mcp.validation.findings import Finding, Mode, Severity, excerpt
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workflow.task_ids import same_task
 
 __all__ = ["FIELDS", "PROTOCOLS", "BuiltReport", "ReportFieldsError", "build_report"]
 
@@ -98,6 +100,13 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 PROTOCOLS: Final = tuple(FIELDS)
 
 _VERSION: Final = "0.1.6"
+_EXECUTOR: Final = "goop-executor"
+_ORCHESTRATOR: Final = "orchestrator"
+_NEXT_TASK: Final = re.compile(r"\s*W\d{1,6}\.T\d{1,6}\b", re.IGNORECASE)
+_ASKS_A_PERSON: Final = (
+    "next_agent is left out and next_action begins with no task, such as W2.T4: a person is asked"
+    " how to go on"
+)
 # More items are a mistake of the caller, and each would be judged.
 _MOST_ITEMS: Final = 1_000
 # The first errors are enough to begin with, and a caller may send thousands.
@@ -136,12 +145,14 @@ class BuiltReport:
     text: str = field(repr=False)
     verdict: Verdict
     redactions: int = 0
+    notes: tuple[str, ...] = ()
+    """What follows from a field that was left out."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values."""
         return {
             "text": self.text,
-            "remarks": [each.message for each in self.verdict.findings],
+            "remarks": [*self.notes, *(each.message for each in self.verdict.findings)],
             "redactions": self.redactions,
         }
 
@@ -188,7 +199,32 @@ def build_report(
         text=text,
         verdict=_accepted(protocol, text, expected),
         redactions=redactions,
+        notes=(_ASKS_A_PERSON,) if protocol == "goop_report" and _asks_a_person(given) else (),
     )
+
+
+def _asks_a_person(fields: Mapping[str, Any]) -> bool:
+    """Return whether a person decides after this report only because no agent was named."""
+    is_done = fields["status"] == Status.COMPLETE and all(
+        each.get("passed") for each in fields.get("checks", ())
+    )
+    goes_on = "next_agent" in fields or fields.get("suggest_new_session", False)
+
+    return is_done and not goes_on and _next_agent(fields) == _ORCHESTRATOR
+
+
+def _next_agent(fields: Mapping[str, Any]) -> str:
+    """Return who goes on: the agent that is named, or the one that does the tasks of plans.
+
+    The latter where the next action begins with another task; otherwise the orchestrator.
+    """
+    if "next_agent" in fields:
+        return str(fields["next_agent"])
+
+    # The own task again is no next one: what is left of it is for the orchestrator to judge.
+    begins = _NEXT_TASK.match(fields["next_action"])
+    is_another = begins is not None and not same_task(begins[0], fields.get("task_id") or "")
+    return _EXECUTOR if is_another else _ORCHESTRATOR
 
 
 def _require_size(fields: Mapping[str, object]) -> None:
@@ -239,7 +275,7 @@ def _goop_report(fields: Mapping[str, Any], expected: Expectations) -> str:
         "handoff": {
             "ready": fields.get("ready", ready),
             "next_action": {
-                "agent": fields.get("next_agent", "orchestrator"),
+                "agent": _next_agent(fields),
                 "text": fields["next_action"],
             },
             "files_to_read": fields.get("files_to_read", ()),
@@ -272,13 +308,13 @@ def _type_errors(name: str, value: object) -> Sequence[str]:
     if name == "files_to_read":
         return [
             error
-            for number, each in enumerate(value, 1)
+            for number, each in enumerate(value)
             for error in _text_errors(f"{name}[{number}]", each)
         ]
 
     return [
         error
-        for number, each in enumerate(value, 1)
+        for number, each in enumerate(value)
         for error in _item_errors(f"{name}[{number}]", each, _LISTS[name])
     ]
 

@@ -36,6 +36,7 @@ __all__ = [
     "Withdrawal",
     "find_report",
     "list_reports",
+    "require_present",
     "show_report",
     "shown_report",
     "summaries",
@@ -296,6 +297,29 @@ def show_report(store: Store, id: int) -> ShownReport:
     Raises ReportNotFoundError, StoreError.
     """
     return store.read(lambda reading: shown_report(reading, find_report(reading, id)))
+
+
+def require_present(store: Store, id: int) -> None:
+    """Refuse a report that does not count in the newest round, as one to record by its number.
+
+    What an earlier round or a withdrawn report says would become progress of this round. Raises
+    ReportArgumentError, ReportNotFoundError, StoreError.
+    """
+
+    def ask(reading: ReadTransaction) -> tuple[ReportSummary, Round]:
+        return shown_report(reading, find_report(reading, id)).about, reading.round()
+
+    about, newest = store.read(ask)
+    if about.round != newest.number:
+        raise ReportArgumentError(
+            f"report {id} belongs to round {about.round}, and round {newest.number} has begun:"
+            " nothing was recorded; give the agent's reply in this round as text"
+        )
+    if about.retired is not None:
+        raise ReportArgumentError(
+            f"report {id} does not count: {about.why_not}; nothing was recorded; if it is true"
+            " again, give the reply as text"
+        )
 
 
 def withdraw_report(

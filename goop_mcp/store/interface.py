@@ -48,7 +48,7 @@ T = TypeVar("T")
 class ReadTransaction(Protocol):
     """One consistent view of a project's rows.
 
-    Only `memory` and `memory_by_uid` return forgotten memories.
+    Only `memory`, `memories_with_ids` and `memory_by_uid` return forgotten memories.
     """
 
     @property
@@ -62,6 +62,10 @@ class ReadTransaction(Protocol):
 
     def memory(self, id: int) -> StoredMemory | None:
         """Return the memory with `id`, also a forgotten one; None when there never was one."""
+        ...
+
+    def memories_with_ids(self, ids: Sequence[int]) -> list[StoredMemory]:
+        """Return the memories with `ids` in this order; ids without a memory are omitted."""
         ...
 
     def memory_by_uid(self, uid: str) -> StoredMemory | None:

@@ -70,9 +70,11 @@ def _is_saved(title: str, reading: ReadTransaction) -> bool | None:
     if words:
         hits = reading.search(words, operator="AND", wanted=MemoryFilter(), limit=_HITS)
         listed = len(hits)
-        found = [memory for hit in hits if (memory := reading.memory(hit.id)) is not None]
+        found = reading.memories_with_ids([hit.id for hit in hits])
+        # PostgreSQL does not index words such as "the", of which a whole title may consist.
+        found = found or reading.memories(MemoryFilter(), limit=_HITS)
     else:
-        found = list(reading.memories(MemoryFilter(), limit=_HITS))
+        found = reading.memories(MemoryFilter(), limit=_HITS)
         listed = len(found)
 
     if any(_compared(each.title) in wanted for each in found):

@@ -75,6 +75,26 @@ def test_an_agent_alone_answers_no_gate(place: Place, run: str) -> None:
     assert f"| {run} | gated |" in listed
 
 
+@pytest.mark.parametrize("detail", ["short", "full"])
+def test_the_status_shows_a_run_that_is_asked_for(place: Place, run: str, detail: str) -> None:
+    server = stdio_server(place.folder, *where(place))
+    with connect(server, PROTOCOL_MODES[0]) as client:
+        status = client.tool("project_status", run=run, detail=detail)
+        without = client.tool("project_status", detail=detail)
+        gone = client.tool("project_status", run="run-0")
+        unsteered = client.tool("update_project", action="decide", run=run)
+
+    assert status.structured_content is not None
+    shown = status.structured_content["run"]
+    assert shown.strip() in text_of(status)
+    assert f"`goop-mcp runs answer {run} ship yes|no`" in shown
+    assert "Phase:" in text_of(status)
+    assert run not in text_of(without)
+    assert gone.is_error
+    assert f"there is no run 'run-0'; known are {run}" in text_of(gone)
+    assert "project_status with run shows what waits" in text_of(unsteered)
+
+
 def finish(place: Place, id: str, reply: str) -> Ended:
     file = place.folder / "reply.md"
     file.write_text(reply, encoding="utf-8")

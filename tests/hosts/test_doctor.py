@@ -270,6 +270,19 @@ def test_an_outdated_plugin_is_reported(machine: Machine) -> None:
     assert message.startswith(".opencode/plugins/goop.js is not the file of goop-mcp")
 
 
+def test_a_plugin_that_somebody_else_wrote_is_overwritten_by_the_fix(machine: Machine) -> None:
+    machine.run("install", "opencode")
+    machine.write(".opencode/plugins/goop.js", "// mine\n")
+    ((message, fix),) = warnings(examined(machine, code=0)["OpenCode"])
+    assert message == (
+        ".opencode/plugins/goop.js is not a file of goop-mcp: bad reports are not sent back"
+    )
+
+    command = fix.rpartition(": goop-mcp ")[2]
+    machine.run(*command.split())
+    assert warnings(examined(machine, code=0)["OpenCode"]) == []
+
+
 def test_hooks_that_start_nothing_or_are_duplicated_are_reported(machine: Machine) -> None:
     machine.run("install", "claude-code", "--command", "/gone/goop-mcp")
     settings = machine.project / ".claude/settings.json"

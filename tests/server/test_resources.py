@@ -202,6 +202,8 @@ def test_unknown_resource_is_answered_with_what_there_is(connection: Connection,
         "goop://project/%2Fetc%2Fpasswd",
         "goop://project/goop.db",
         "goop://memories/..%2F1",
+        "goop://runs/..%2F1",
+        "goop://runs/run-0",
         "file:///etc/passwd",
     ],
 )

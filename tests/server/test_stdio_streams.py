@@ -220,3 +220,42 @@ def test_a_line_of_too_many_values_is_refused_before_it_is_read() -> None:
     assert "more than 10,000 values" in json.dumps(refusal["error"])
     assert second["id"] == 8
     assert "more than 262,144 bytes besides the arguments" in json.dumps(second["error"])
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "why"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":}}', -32700, "is not JSON"),
+        (b'{"method":"ping","params":{"id":3,"a":"\x01"},"id":7}', -32700, "is not JSON"),
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', -32600, "params as an object"),
+        (
+            b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_memory",'
+            b'"arguments":{"id":1' + b"0" * 5_000 + b"}}}",
+            -32700,
+            "number out of range",
+        ),
+    ],
+    ids=["broken", "id last", "no object", "long number"],
+)
+def test_a_request_that_cannot_be_read_is_answered_by_its_id(
+    line: bytes, code: int, why: str
+) -> None:
+    with running() as process:
+        process.open()
+        process.write(line)
+        refusal = process.answer()
+        process.write(message("ping", 8).rstrip())
+        assert process.answer()["id"] == 8
+
+    assert refusal["id"] == 7
+    assert isinstance(refusal["error"], dict)
+    assert refusal["error"]["code"] == code
+    assert why in str(refusal["error"]["message"])
+
+
+def test_an_answer_of_the_client_that_cannot_be_read_is_not_answered() -> None:
+    with running() as process:
+        process.open()
+        process.write(b'{"jsonrpc":"2.0","id":7,"result":{"a":}}')
+        process.write(message("ping", 8).rstrip())
+        assert process.answer()["id"] == 8

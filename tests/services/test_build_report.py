@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from goop_mcp import validate
+from goop_mcp import route, validate
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import FAMILIES
 from goop_mcp.protocols.factory.tables import KEYS
@@ -124,6 +124,39 @@ def test_every_protocol_has_its_fields() -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "agent", "asks"),
+    [
+        ({"next_action": "W2.T4: the form"}, "goop-executor", False),
+        ({"next_action": "w3.t1"}, "goop-executor", False),
+        ({"next_action": "W2.T1 again"}, "orchestrator", True),
+        ({"next_action": "Review it"}, "orchestrator", True),
+        ({"next_action": "Ask about W2.T4"}, "orchestrator", True),
+        ({"next_agent": "orchestrator"}, "orchestrator", False),
+        ({"next_action": "W2.T4", "next_agent": "goop-tester"}, "goop-tester", False),
+        (
+            {"suggest_new_session": True, "next_command": "/goop-resume"},
+            "orchestrator",
+            False,
+        ),
+        ({"status": "PARTIAL"}, "orchestrator", False),
+    ],
+)
+def test_the_next_task_is_for_an_agent_and_else_a_remark_says_who_is_asked(
+    change: dict[str, Any], agent: str, asks: bool, tmp_path: Path
+) -> None:
+    built = build_report({**TASK, **change}, project=tmp_path, now=NOW)
+    assert f'<next_action agent="{agent}">' in built.text
+    decision = route(validate(built.text))
+    remarks = [each for each in built.to_dict()["remarks"] if "a person is asked" in each]
+    assert bool(remarks) is asks
+    if asks:
+        assert decision.actions == ("ask_user",)
+    elif agent != "orchestrator":
+        assert decision.actions == ("save_state", "continue_next")
+        assert decision.next_agent == agent
+
+
+@pytest.mark.parametrize(
     ("change", "problem"),
     [
         ({"status": "DONE"}, "status is 'DONE'; expected one of COMPLETE, PARTIAL"),
@@ -134,12 +167,12 @@ def test_every_protocol_has_its_fields() -> None:
         ({"agent": None, "next_action": None}, "agent is missing; next_action is missing"),
         ({"checks": []}, "checks: status is COMPLETE and no check is reported"),
         ({"checks": {}}, "checks is an object; expected a list"),
-        ({"checks": [{"name": "t", "passed": "yes"}]}, "checks[1].passed is a text; expected true"),
-        ({"files": [{"action": "created"}]}, "files[1] has no path"),
-        ({"files": [{"path": "a", "by": "me"}]}, "files[1] has no key 'by'; expected path, action"),
+        ({"checks": [{"name": "t", "passed": "yes"}]}, "checks[0].passed is a text; expected true"),
+        ({"files": [{"action": "created"}]}, "files[0] has no path"),
+        ({"files": [{"path": "a", "by": "me"}]}, "files[0] has no key 'by'; expected path, action"),
         ({"files": ["a"] * 2_000}, "files has 2,000 items; expected at most 1,000"),
-        ({"memories": [{"type": "idea"}]}, "memories[1].type is 'idea'; expected one of decision"),
-        ({"files_to_read": [3]}, "files_to_read[1] is a number; expected a text"),
+        ({"memories": [{"type": "idea"}]}, "memories[0].type is 'idea'; expected one of decision"),
+        ({"files_to_read": [3]}, "files_to_read[0] is a number; expected a text"),
         ({"wave": "second"}, "wave is 'second'; expected the number and the total, such as 2/3"),
         ({"wave": "3/2"}, "wave"),
         ({"next_agent": "somebody"}, "next_agent: next agent is 'somebody'"),

@@ -16,6 +16,7 @@ from goop_mcp.services.recorded_reports import (
     ReportNotFoundError,
     Withdrawal,
     list_reports,
+    require_present,
     show_report,
     withdraw_report,
 )
@@ -178,6 +179,26 @@ def test_a_withdrawn_reply_can_be_recorded_again(project: ProjectContext) -> Non
     again = record(project, report())
     assert (again.status, again.written.report) == ("recorded", 2)
     assert [each.counts for each in list_reports(project.store).reports] == [True, False]
+
+
+def test_only_what_counts_in_this_round_is_recorded_by_its_number(project: ProjectContext) -> None:
+    record(project, report())
+    record(project, report("W2.T3"))
+    require_present(project.store, 1)
+
+    withdraw(project, 2)
+    with pytest.raises(ReportArgumentError, match=r"report 2 does not count: it was withdrawn;"):
+        require_present(project.store, 2)
+
+    project.store.write(
+        lambda writing: writing.close_round(outcome="accept", closed_at=NOW, plan_sha256=None)
+    )
+    require_present(project.store, 1)
+    project.store.write(lambda writing: writing.open_round(name=None, opened_at=NOW))
+    with pytest.raises(ReportArgumentError, match=r"report 1 belongs to round 1, and round 2 has"):
+        require_present(project.store, 1)
+    with pytest.raises(ReportNotFoundError):
+        require_present(project.store, 9)
 
 
 def test_reports_of_a_closed_round_are_kept_listed_and_not_withdrawn(

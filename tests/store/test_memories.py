@@ -60,6 +60,14 @@ def test_key_and_fingerprint_lead_to_their_memory(store: Store) -> None:
     assert store.read(lambda reading: reading.memory_by_fingerprint("key-two")) is None
 
 
+def test_memories_are_returned_in_the_order_of_the_ids(store: Store) -> None:
+    add_named(store, "one", "two", "three")
+    store.write(lambda writing: writing.forget_memory(2, forgotten_at=LATER))
+    found = store.read(lambda reading: reading.memories_with_ids([3, 7, 2, 1]))
+    assert found == [memory(store, id) for id in (3, 2, 1)]
+    assert store.read(lambda reading: reading.memories_with_ids([])) == []
+
+
 def test_a_uid_leads_to_its_memory_when_that_is_forgotten_too(store: Store) -> None:
     add_named(store, "one", "two")
     store.write(lambda writing: writing.forget_memory(1, forgotten_at=LATER))

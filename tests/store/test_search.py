@@ -8,8 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from goop_mcp.store.interface import Store
-from goop_mcp.store.records import MemoryFilter
+from goop_mcp.store.records import MemoryFilter, Operator
 from goop_mcp.store.search_text import MOST_WORDS, query_words
+from goop_mcp.validation.claims import Claims, MemoryClaim
+from goop_mcp.workspace.claimed_memories import check_memories
 from tests.store.rows import NOW, add, found, new_memory
 
 CONTENTS = {
@@ -165,6 +167,21 @@ def test_and_wants_all_words_and_or_some(store: Store) -> None:
 def test_a_query_without_words_finds_nothing_and_is_no_error(store: Store, query: str) -> None:
     stored(store)
     assert found(store, query) == []
+
+
+@pytest.mark.parametrize("query", ["the", "how do we", "is it in there"])
+@pytest.mark.parametrize("operator", ["AND", "OR"])
+def test_words_that_english_uses_everywhere_find_no_memory_without_them(
+    store: Store, query: str, operator: Operator
+) -> None:
+    add(store, replace(new_memory("a"), title="Redis", content="Tokens live for thirty minutes."))
+    assert found(store, query, operator=operator) == []
+
+
+def test_a_claimed_title_of_such_words_is_known(store: Store) -> None:
+    add(store, replace(new_memory("a"), title="About this"))
+    claims = Claims(memories=(MemoryClaim(title="About this", where="memories/1"),))
+    assert check_memories(claims, store) == []
 
 
 @pytest.mark.parametrize("sign", string.punctuation + "\0\n")

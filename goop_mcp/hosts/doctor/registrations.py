@@ -19,6 +19,7 @@ from goop_mcp.hosts.catalogue import (
     hook_words,
     is_our_element,
 )
+from goop_mcp.hosts.contents import is_our_file
 from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.doctor.handshake import HandshakeError, shake_hands
 from goop_mcp.hosts.doctor.judging import (
@@ -305,8 +306,18 @@ def _check_asset(
 
         return
 
+    text = data.decode("utf-8", "replace")
+    if not is_our_file(text):
+        # `install` alone keeps what somebody else wrote, and would be no fix.
+        yield warning(
+            registration.host.title,
+            f"{target.shown} is not a file of goop-mcp: bad reports are not sent back",
+            f"rename it and run {fix}, or overwrite it: {fix} --replace",
+        )
+        return
+
     judges.append(Judging(name=f"the plugin {target.shown}", fix=removal(registration)))
-    if data.decode("utf-8", "replace") != asset.text():
+    if text != asset.text():
         yield warning(
             registration.host.title,
             f"{target.shown} is not the file of goop-mcp {__version__}",

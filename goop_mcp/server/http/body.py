@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from goop_mcp.server.clients import SIZE_KEY, ClientCounter
 from goop_mcp.server.http.error_responses import refusal
 from goop_mcp.server.http.principal import client_of
+from goop_mcp.server.surrogates import whole_characters
 
 __all__ = ["BODY_BYTES", "BodyReader", "Judge", "replay"]
 
@@ -72,7 +73,7 @@ class BodyReader:
 
             # Other methods have no body. If one came nevertheless, it is not held for as long as
             # the stream of a GET is open.
-            whole = bytes(body) if scope["method"] == "POST" else b""
+            whole = whole_characters(bytes(body)) if scope["method"] == "POST" else b""
             self._held.add(client, len(whole) - len(body))
             held = scope[SIZE_KEY] = len(whole)
             body.clear()

@@ -243,8 +243,8 @@ class HandoffTools:
         """Build a valid handoff: a prompt for another agent, or HANDOFF.md for the next session.
 
         Use kind=agent_request to hand a task on, instead of writing XML yourself, and kind=session
-        before a session ends; there, what you leave out is taken from reports, plan and memory. It
-        starts no agent. Secrets are redacted.
+        before a session ends; there, what you leave out is taken from reports, plan and memory.
+        Secrets are redacted.
         """
         # The arguments are the fields, under the same names.
         given, here = locals(), self._application

@@ -125,7 +125,10 @@ class StepTools:
         """
         if run is not None:
             if action != "decide" or task is None:
-                raise ToolError("run goes with action=decide and task: the step that waits")
+                raise ToolError(
+                    "run goes with action=decide and task: the step that waits;"
+                    " project_status with run shows what waits"
+                )
             return await self._decide(run, task, choice, note=comment or "", ctx=ctx)
 
         step = services.project_steps.ProjectStep(

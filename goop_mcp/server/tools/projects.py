@@ -48,6 +48,9 @@ _ClaimsChecked = Annotated[
 ]
 
 
+_Run = Annotated[str | None, Field(description="Also a run of a graph.", max_length=200)]
+
+
 class ProjectTools:
     """Records reports and shows the project's status; clients read the methods' docstrings."""
 
@@ -97,6 +100,9 @@ class ProjectTools:
         reply = find_reply(
             self._application, text=text, report=report, file=file, agent=agent, last=last
         )
+        if report is not None:
+            services.recorded_reports.require_present(self._application.store, report)
+
         recorded = services.record_report.record_report(
             reply.text,
             known,
@@ -117,13 +123,13 @@ class ProjectTools:
         return recorded_answer(recorded, detail)
 
     def project_status(
-        self, *, detail: DetailLevel = "short"
+        self, run: _Run = None, *, detail: DetailLevel = "short"
     ) -> Annotated[CallToolResult, StatusModel]:
         """Show the project's status: phase, gates, waves, tasks, blockers and what to run next.
 
-        Use it when you begin, and when not sure where the work is. It also says what
-        the next gate lacks, and where state.json, documents and reports disagree. It changes
-        nothing.
+        Use it when you begin or are unsure where the work is. It says what the next gate
+        lacks, and where documents and reports disagree. Changes nothing.
         """
         status = services.project_status.project_status(self._application.project_context)
-        return status_answer(status, detail)
+        page = None if run is None else services.runs.run_page(self._application.store, run)
+        return status_answer(status, detail, run=page)

@@ -220,8 +220,8 @@ class ReplyTools:
         """Validate an agent's reply and decide what happens next: who continues, with which prompt.
 
         Use it when you orchestrate and nothing is to be recorded. It never continues after a
-        rejected reply, a failed check or a blocking verdict. It starts no agent and remembers
-        nothing: store state_changes, and give them as context with the next call.
+        rejected reply, a failed check or a blocking verdict. It remembers nothing: store
+        state_changes, and give them as context with the next call.
         """
         # One object for all that is known: its names are those of the library, so that new ones
         # need no new argument.

@@ -37,19 +37,20 @@ _TaskId = Annotated[str | None, Field(description="Such as W2.T3.", max_length=_
 _Summary = Annotated[str | None, Field(description="What was done.", max_length=_TEXT)]
 # The service validates the objects: it names the wrong item and what to write instead.
 _Objects = list[JsonValue] | None
+_OBJECTS = WithJsonSchema({"type": "array", "items": {"type": "object"}, "maxItems": _ITEMS})
 _Files = Annotated[
     _Objects,
-    WithJsonSchema({"type": "array", "items": {"type": "object"}}),
+    _OBJECTS,
     Field(description="{path, action: created|modified|deleted, description}", max_length=_ITEMS),
 ]
 _Checks = Annotated[
     _Objects,
-    WithJsonSchema({"type": "array", "items": {"type": "object"}}),
+    _OBJECTS,
     Field(
         description="{name, passed: true|false, evidence: command and result}", max_length=_ITEMS
     ),
 ]
-_NextAction = Annotated[str | None, Field(description="The next task.", max_length=_TEXT)]
+_NextAction = Annotated[str | None, Field(description="Next, as W2.T4.", max_length=_TEXT)]
 _Blockers = Annotated[str | None, Field(description="What blocks you.", max_length=_TEXT)]
 _Fields = Annotated[
     AnyObject | None,

@@ -68,7 +68,10 @@ LISTS = ("concepts", "facts", "source_files", "sketches", "rules", "repairs")
 _BEST = 200  # candidates by words, which are then ordered by how rare their words are
 # Beyond so many memories a word is frequent, and how frequent makes no difference.
 _MOST_COUNTED = 2_000
-# Ranking a row takes about 3 microseconds.
+# From so many memories on, a word that this many of the sample have is counted no further. Of the
+# words that are just frequent, 1 in 3,000 has so many of the sample by chance.
+_LARGE, _SAMPLE, _CLEAR = 10_000, 200, 14
+# Ranking a row takes about a microsecond, reading it half of one.
 _NEWEST = 3_000
 _LEAST_WEIGHT = 0.01
 
@@ -98,6 +101,10 @@ class PostgresReadTransaction:
             revision,
         )
         self._mine = {"tenant": project.tenant, "project": project.name}
+        # One search runs up to three queries with the same words. None is a word that the
+        # dictionary leaves out. The counts are those of this transaction and must not outlive it.
+        self._counted: dict[str, int | None] = {}
+        self._total = 0
 
     @property
     def graphs(self) -> "GraphReader":
@@ -111,6 +118,11 @@ class PostgresReadTransaction:
     def memory(self, id: int) -> StoredMemory | None:
         """Return the memory with `id`, also a forgotten one; None when there never was one."""
         return self._one_memory(statements.MEMORY_BY_ID, id)
+
+    def memories_with_ids(self, ids: Sequence[int]) -> list[StoredMemory]:
+        """Return the memories with `ids` in this order."""
+        rows = {row["id"]: row for row in self._rows(statements.MEMORIES_BY_ID, ids=list(ids))}
+        return [memory_of(rows[id]) for id in ids if id in rows]
 
     def memory_by_uid(self, uid: str) -> StoredMemory | None:
         """Return the memory with `uid`, also a forgotten one; None when there is none."""
@@ -187,23 +199,19 @@ class PostgresReadTransaction:
         # Counted once and shared by all forms: a word often stands in several of them.
         every_word = list(dict.fromkeys(word for way in ways for form in way for word in form))
         required = [[project_token(self._project.tenant, self._project.name)]]
-        counted = self._rows(
-            statements.WORD_COUNTS,
-            words=every_word,
-            required=_with_tokens(required),
-            most=_MOST_COUNTED,
-        )
-        counts = {row["word"]: row["memories"] for row in counted}
-        total = max((row["all_memories"] for row in counted), default=0)
+        counts, total = self._word_counts(every_word, _with_tokens(required))
+        # Without a lexeme nothing is asked for, which every memory would answer.
+        if not counts:
+            return []
+
         # As in bm25: the rarer a word, the more it counts.
         # The 0.5 keep the weight of a word finite that is in no memory or in all of them.
-        # The total may be older than the counts: a change sees the words that it adds itself.
         weights = {
             word: max(math.log((max(total - count, 0) + 0.5) / (count + 0.5)), _LEAST_WEIGHT)
             for word, count in counts.items()
         }
         # A filter leaves few memories, of which frequent words may find some more.
-        finding = _finding(counts) if wanted == MemoryFilter() else every_word
+        finding = _finding(counts) if wanted == MemoryFilter() else list(counts)
         query = _with_all(ways) if operator == "AND" else " | ".join(finding)
 
         asked = {
@@ -217,13 +225,34 @@ class PostgresReadTransaction:
         }
         # Ranking reads each row that matches. Without this, a word that every memory has would rank
         # all of them for an answer of five.
-        if counts and min(counts.values()) >= _MOST_COUNTED:
+        if min(counts.values()) >= _MOST_COUNTED:
             # Words as frequent as these distinguish no memory, so the newest are as good as any.
             hits = self._hits(asked, after=max(0, total - _NEWEST))
             if len(hits) >= limit:
                 return hits
 
         return self._hits(asked, after=0)
+
+    def _word_counts(self, words: Sequence[str], required: str) -> tuple[dict[str, int], int]:
+        """Return how many memories have each of `words` that is indexed, and how many there are."""
+        if missing := [word for word in words if word not in self._counted]:
+            rows = self._rows(
+                statements.WORD_COUNTS,
+                words=missing,
+                required=required,
+                most=_MOST_COUNTED,
+                sample=_SAMPLE,
+                large=_LARGE,
+                clear=_CLEAR,
+            )
+            self._counted |= {
+                row["word"]: row["memories"] if row["is_indexed"] else None for row in rows
+            }
+            # The total may be older than the counts: a change sees the words that it adds itself.
+            self._total = max((row["all_memories"] for row in rows), default=0)
+
+        counts = ((word, self._counted.get(word)) for word in words)
+        return {word: count for word, count in counts if count is not None}, self._total
 
     def _hits(self, asked: Mapping[str, object], *, after: int) -> list[SearchHit]:
         rows = self._rows(statements.SEARCH, **asked, after=after)

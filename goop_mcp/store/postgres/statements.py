@@ -37,6 +37,7 @@ __all__ = [
     "LAST_REPORTS",
     "MEMORIES",
     "MEMORIES_AFTER",
+    "MEMORIES_BY_ID",
     "MEMORIES_BY_SKETCH",
     "MEMORIES_WITHOUT_VECTOR",
     "MEMORY_BY_FINGERPRINT",
@@ -117,6 +118,9 @@ def _statement(text: LiteralString) -> Composed:
 
 
 MEMORY_BY_ID = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND id = %(value)s")
+MEMORIES_BY_ID = _statement(
+    "SELECT {memory} FROM goop.memories WHERE {mine} AND id = ANY(%(ids)s::bigint[])"
+)
 MEMORY_BY_KEY = _statement(
     "SELECT {memory} FROM goop.memories WHERE {mine} AND idempotency_key = %(value)s"
 )
@@ -172,11 +176,28 @@ MEMORY_COUNTS = _statement(
     " BY type"
 )
 # How many memories have each word, counted up to a bound, and how many there are.
+# Counting a word collects each memory that has it. Most words that very many memories have are
+# recognised in a sample: memories at equal distances. A word without a lexeme is one that the
+# dictionary leaves out, such as "the".
 WORD_COUNTS = _statement("""
-SELECT word, goop.count_memories(
-    to_tsquery('english', word) && %(required)s::tsquery, %(most)s
-) AS memories, coalesce((SELECT memory_id FROM goop.meta WHERE {mine}), 0) AS all_memories
-FROM unnest(%(words)s::text[]) AS word
+WITH project AS MATERIALIZED (
+    SELECT coalesce((SELECT memory_id FROM goop.meta WHERE {mine}), 0) AS all_memories
+), sample AS MATERIALIZED (
+    SELECT tsv FROM goop.memory_words WHERE {mine} AND memory_id = ANY(ARRAY(
+        SELECT generate_series(1, all_memories, all_memories / %(sample)s::bigint)
+        FROM project WHERE all_memories >= %(large)s
+    ))
+), asked AS MATERIALIZED (
+    SELECT word, to_tsquery('english', word) AS query FROM unnest(%(words)s::text[]) AS word
+)
+SELECT word, numnode(query) > 0 AS is_indexed, all_memories, CASE
+    WHEN numnode(query) = 0 THEN 0
+    WHEN (SELECT count(*) FROM sample WHERE tsv @@ query) >= greatest(
+        %(clear)s, 2 * %(most)s::bigint * %(sample)s / greatest(all_memories, 1)
+    ) THEN %(most)s
+    ELSE goop.count_memories(query && %(required)s::tsquery, %(most)s)
+END AS memories
+FROM asked, project
 """)
 # In two steps: candidates by all words alike, then ordered by how rare their words are. The filters
 # apply before the candidates are cut, otherwise matching memories could be lost; `wanted` compares

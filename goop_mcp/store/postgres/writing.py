@@ -163,6 +163,7 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
             "search_body": search_body(new.content, new.concepts, new.title),
             "search_tokens": [*tokens, project_token(self._project.tenant, self._project.name)],
         }
+        self._counted.clear()
         return memory_of(
             self._add(statements.ADD_MEMORY, new, id_name="memory_id", **_lists(new), **made)
         )

@@ -152,6 +152,10 @@ class SqliteReadTransaction:
         """Return the memory with `id`, also a forgotten one."""
         return _first(self._select(StoredMemory, "WHERE id = :id", {"id": id}))
 
+    def memories_with_ids(self, ids: Sequence[int]) -> list[StoredMemory]:
+        """Return the memories with `ids` in this order."""
+        return [memory for id in ids if (memory := self.memory(id)) is not None]
+
     def memory_by_uid(self, uid: str) -> StoredMemory | None:
         """Return the memory with `uid`, also a forgotten one."""
         return _first(self._select(StoredMemory, "WHERE uid = :uid", {"uid": uid}))

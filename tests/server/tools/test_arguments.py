@@ -218,6 +218,12 @@ def test_the_answer_is_the_same_as_for_the_value_itself(memory: Connection) -> N
             '{"a": [' + "0," * 20_000 + "0]}",
             "- context is a string of 40,010 characters; expected an object",
         ),
+        (
+            "build_report",
+            "files",
+            ["a"] * 1_001,
+            "- files is a list of 1,001; expected a list of at most 1,000",
+        ),
     ],
 )
 def test_what_has_no_single_meaning_is_an_error(

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -12,6 +13,7 @@ from mcp.client.stdio import StdioServerParameters
 from goop_mcp.server import create_server
 from goop_mcp.server.models import HandoffModel, RecordedModel, StatusModel
 from goop_mcp.settings import Settings
+from goop_mcp.store.opening import open_store
 from tests.server.connections import (
     PROTOCOL_MODES,
     Connection,
@@ -98,6 +100,14 @@ def test_a_reply_is_judged_and_recorded_by_its_file_or_the_number_of_its_report(
     again = todo.tool("record_report", report=1)
     check_against_schema(again, todo.tools()["record_report"])
     assert text_of(again).startswith("duplicate: the same report was recorded as report 1 ")
+
+    with closing(open_store(None, project=tmp_path)) as store:
+        store.write(lambda writing: writing.retire_reports([1], reason="withdrawn"))
+
+    gone = todo.tool("record_report", report=1)
+    assert gone.is_error
+    assert "report 1 does not count: it was withdrawn; nothing was recorded" in text_of(gone)
+    assert text_of(todo.tool("validate_report", report=1)).startswith("accepted")
 
     for wrong, problem in (
         ({}, "no reply is named; expected exactly one of text, report, file, and agent"),

@@ -1,0 +1,68 @@
+"""How frequent words are, which is counted one by one only where that is cheap."""
+
+from functools import partial
+
+import pytest
+
+from goop_mcp.errors import StoreError
+from goop_mcp.store.postgres import PostgresStore
+from goop_mcp.store.records import MemoryFilter, Operator
+from tests.postgres import Database
+from tests.store.postgres.samples import memory, save
+
+MEMORIES = 12_000
+# Copied in the database, as saving so many one after the other takes half a minute.
+COPIES = (
+    """
+    INSERT INTO goop.memories SELECT (jsonb_populate_record(first, jsonb_build_object(
+        'id', number, 'uid', number, 'revision', number, 'fingerprint', number,
+        'idempotency_key', NULL
+    ))).* FROM goop.memories AS first, generate_series(2, %(memories)s) AS number
+    """,
+    """
+    INSERT INTO goop.memory_words SELECT tenant, project, number, importance,
+        CASE WHEN number %% 100 = 7 THEN tsv || to_tsvector('english', 'seldom') ELSE tsv END
+    FROM goop.memory_words, generate_series(2, %(memories)s) AS number
+    """,
+    "UPDATE goop.meta SET memory_id = %(memories)s, revision = %(memories)s",
+)
+NO_MORE_COUNTING = """
+CREATE OR REPLACE FUNCTION goop.count_memories(asked tsquery, most integer) RETURNS bigint
+LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'counted'; END $$
+"""
+
+
+@pytest.fixture
+def full_store(store: PostgresStore, database: Database) -> PostgresStore:
+    """Return a store in which every memory has two words, and each hundredth a third one."""
+    store.write(partial(save, memory(title="Sessions", content="Every cache.")))
+    with database.connect() as admin:
+        for statement in COPIES:
+            admin.execute(statement, {"memories": MEMORIES})
+
+    return store
+
+
+def _found(store: PostgresStore, *words: str, operator: Operator = "OR") -> list[int]:
+    hits = store.read(
+        lambda rows: rows.search(words, operator=operator, wanted=MemoryFilter(), limit=5)
+    )
+    return [hit.id for hit in hits]
+
+
+def test_words_of_nearly_all_memories_are_recognised_without_counting_them(
+    full_store: PostgresStore, database: Database
+) -> None:
+    with database.connect() as admin:
+        admin.execute(NO_MORE_COUNTING)
+
+    newest = list(range(MEMORIES, MEMORIES - 5, -1))
+    assert _found(full_store, "session", "cache", operator="AND") == newest
+    with pytest.raises(StoreError, match="P0001"):
+        _found(full_store, "seldom")
+
+
+def test_a_rare_word_finds_its_memories_among_those_with_frequent_words(
+    full_store: PostgresStore,
+) -> None:
+    assert _found(full_store, "cache", "seldom", "session") == [11907, 11807, 11707, 11607, 11507]
