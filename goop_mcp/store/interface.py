@@ -128,6 +128,13 @@ class ReadTransaction(Protocol):
         """
         ...
 
+    def can_find(self, terms: Sequence[str]) -> bool:
+        """Return whether `search` can find a memory by one of `terms`.
+
+        PostgreSQL indexes no words such as "the".
+        """
+        ...
+
     def now(self) -> str:
         """Return the time by the database's clock, in ISO 8601, UTC, with milliseconds.
 

@@ -67,20 +67,17 @@ def _is_saved(title: str, reading: ReadTransaction) -> bool | None:
     # Full-text search finds candidates by whole words; the last word of a long title may be cut.
     words = _WORD.findall(unicodedata.normalize("NFC", plain[:LONGEST_TITLE]))[:_MOST_WORDS]
     words = words[:-1] if len(plain) > LONGEST_TITLE and len(words) > 1 else words
-    if words:
+    # A title may consist of words that are not indexed; then only the newest can be looked through.
+    if words and reading.can_find(words):
         hits = reading.search(words, operator="AND", wanted=MemoryFilter(), limit=_HITS)
-        listed = len(hits)
         found = reading.memories_with_ids([hit.id for hit in hits])
-        # PostgreSQL does not index words such as "the", of which a whole title may consist.
-        found = found or reading.memories(MemoryFilter(), limit=_HITS)
     else:
         found = reading.memories(MemoryFilter(), limit=_HITS)
-        listed = len(found)
 
     if any(_compared(each.title) in wanted for each in found):
         return True
     # A full list may lack the memory: of frequent words, the search ranks only the newest.
-    return None if listed >= _HITS else False
+    return None if len(found) >= _HITS else False
 
 
 def _compared(title: str) -> str:

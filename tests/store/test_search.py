@@ -205,6 +205,19 @@ def test_words_that_were_not_taken_apart_are_no_error(store: Store) -> None:
     assert ids["plain"] in [hit.id for hit in hits]
 
 
+def test_words_that_no_index_holds_are_distinguished_from_those_that_no_memory_has(
+    store: Store,
+) -> None:
+    add(store, replace(new_memory("a"), title="How do we", content="The and of."))
+    queries = ("unheard", "the unheard", "#!?", "", "how do we")
+    answers = store.read(lambda reading: [reading.can_find(query.split()) for query in queries])
+    found_by = dict(zip(queries, answers, strict=True))
+    # Where such words are not indexed, no search for them says that a memory is not there.
+    assert found_by["how do we"] is bool(found(store, "how do we"))
+    del found_by["how do we"]
+    assert found_by == {"unheard": True, "the unheard": True, "#!?": False, "": False}
+
+
 def test_a_query_of_100_kb_is_no_error(store: Store) -> None:
     ids = stored(store)
     assert found(store, "migrations " + "lorem" * 20_000) == [ids["plain"]]

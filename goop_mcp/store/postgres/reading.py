@@ -233,6 +233,12 @@ class PostgresReadTransaction:
 
         return self._hits(asked, after=0)
 
+    def can_find(self, terms: Sequence[str]) -> bool:
+        """Return whether one of the terms has a word that is indexed."""
+        words = search_text(" ".join(terms)).split()
+        required = [[project_token(self._project.tenant, self._project.name)]]
+        return bool(self._word_counts(words, _with_tokens(required))[0])
+
     def _word_counts(self, words: Sequence[str], required: str) -> tuple[dict[str, int], int]:
         """Return how many memories have each of `words` that is indexed, and how many there are."""
         if missing := [word for word in words if word not in self._counted]:

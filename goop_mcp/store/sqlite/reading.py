@@ -31,6 +31,7 @@ from goop_mcp.store.records import (
     StoredReport,
 )
 from goop_mcp.store.rounds import read_counters
+from goop_mcp.store.search_text import search_text
 from goop_mcp.store.sqlite.errors import ForeignValueError
 from goop_mcp.store.sqlite.search import WordFrequencies, filtering, search
 from goop_mcp.store.statistics import Dialect, Statistics, StatisticsFilter, gather_statistics
@@ -264,6 +265,10 @@ class SqliteReadTransaction:
             limit=limit,
             frequencies=self._frequencies,
         )
+
+    def can_find(self, terms: Sequence[str]) -> bool:
+        """Return whether one of the terms has a word: each of them is indexed."""
+        return any(search_text(term).strip() for term in terms)
 
     def now(self) -> str:
         """Return the time by the clock of this machine."""
