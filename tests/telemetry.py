@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-__all__ = ["EXPORTER", "READER", "points", "set_up", "sums"]
+__all__ = ["EXPORTER", "READER", "points", "seconds", "set_up", "sums"]
 
 EXPORTER = InMemorySpanExporter()
 READER = InMemoryMetricReader()
@@ -46,6 +46,19 @@ def points(name: str) -> dict[frozenset[tuple[str, object]], int]:
                     found[frozenset((point.attributes or {}).items())] = amount
 
     return found
+
+
+def seconds(name: str) -> float:
+    """Return the sum of all that was measured in the histogram `name`."""
+    data = READER.get_metrics_data()
+    return sum(
+        point.sum
+        for resource in (data.resource_metrics if data is not None else ())
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+        for point in metric.data.data_points
+        if metric.name == name and isinstance(point, HistogramDataPoint)
+    )
 
 
 def sums(*names: str) -> Mapping[str, int]:

@@ -20,8 +20,9 @@ from goop_mcp.delegation.agents import agent_makers, commands_of
 from goop_mcp.delegation.dispatch import Dispatcher, LeaseDispatcher, RunnerMaker
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger
-from goop_mcp.delegation.runner import CountOutcome, Runner
+from goop_mcp.delegation.runner import CountOutcome, Runner, try_to_record
 from goop_mcp.delegation.states import RUN_ENDED
+from goop_mcp.delegation.task_gauge import export_task_states
 from goop_mcp.delegation.trusting import is_trusted_graph, trust_graph
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
@@ -39,6 +40,7 @@ __all__ = [
     "at_terminal",
     "judge_of",
     "may_run",
+    "record_by_hand",
     "run_all_here",
     "run_detached",
     "run_here",
@@ -128,7 +130,7 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
                 count=_counter(application),
                 parallel=parallel,
             )
-            interrupted = _run_exported(runner.run, runner.stop)
+            interrupted = _run_exported(application, runner.run, runner.stop)
 
         final = read_view(application.store, run)
 
@@ -204,9 +206,26 @@ def run_all_here(
             project = f"{settings.tenant}/{settings.project_id}"
             worker = made(maker, url.reveal(), project=project, parallel=most)
         complain("takes tasks of all open runs; Ctrl-C ends that")
-        _run_exported(worker.run, worker.stop)
+        _run_exported(application, worker.run, worker.stop)
 
     return 0
+
+
+def record_by_hand(application: AppContext, run: str, task: str) -> None:
+    """Record the report of a task that a person accepted or wrote, and say what became of it.
+
+    It may have been the last task of its run, which no runner looks at again.
+    """
+    record, ledger = _recorder(application), Ledger(application.store)
+    if record is None:
+        return
+    for row in ledger.unrecorded(run, task):
+        number, why = try_to_record(record, row)
+        ledger.set_report(row, number, why=why)
+        if number is None:
+            complain(f"its report is not recorded, `goop-mcp runs resume {run}` tries again: {why}")
+        else:
+            show(f"recorded as report {number}\n")
 
 
 def _recorder(application: AppContext) -> Callable[[GraphTaskRow], int] | None:
@@ -245,9 +264,13 @@ def _is_project(application: AppContext) -> bool:
     return not application.settings.writes_files or application.files.exists(FOLDER)
 
 
-def _run_exported(run: Callable[[], Awaitable[object]], stop: Callable[[], None]) -> bool:
-    """Run until the end or a signal, with spans sent to the collector that OTEL_* names."""
+def _run_exported(
+    application: AppContext, run: Callable[[], Awaitable[object]], stop: Callable[[], None]
+) -> bool:
+    """Run until the end or a signal; spans and metrics go to the collector that OTEL_* names."""
     export = start_exporting(os.environ)
+    if export.signals:
+        export_task_states(application.store)
     try:
         return anyio.run(_run_until_signal, run, stop)
     finally:

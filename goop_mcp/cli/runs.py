@@ -14,7 +14,14 @@ from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.display import event_json, run_lines, show_run_lines
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
 from goop_mcp.cli.program import Subcommands
-from goop_mcp.cli.running import A_PERSON, judge_of, may_run, run_detached, run_here
+from goop_mcp.cli.running import (
+    A_PERSON,
+    judge_of,
+    may_run,
+    record_by_hand,
+    run_detached,
+    run_here,
+)
 from goop_mcp.cli.streams import complain, emit, person_at_terminal, show, terminal_width
 from goop_mcp.delegation.changes import RunError, find_task
 from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
@@ -263,8 +270,9 @@ def answer(
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         state = decide(application.store, run, task, answer, by=person_at_terminal(), note=note)
+        show(f"{task}: {answer}\n")
+        record_by_hand(application, run, task)
 
-    show(f"{task}: {answer}\n")
     if state not in RUN_ENDED:
         complain(f"to continue, if nobody runs it: goop-mcp runs resume {run}")
 
@@ -301,11 +309,11 @@ def finish(
             project=application.settings.project,
             judge=judge_of(application),
         )
-
-    if not verdict.accepted:
-        complain(verdict.feedback or "the report is rejected")
-        return 1
-    show(f"{task}: accepted\n")
+        if not verdict.accepted:
+            complain(verdict.feedback or "the report is rejected")
+            return 1
+        show(f"{task}: accepted\n")
+        record_by_hand(application, run, task)
 
     return 0
 

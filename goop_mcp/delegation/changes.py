@@ -184,7 +184,7 @@ class RunChange:
             if step.needs or isinstance(step, GraphGate) or self.is_by_hand(step):
                 later += [] if step.needs else [step.id]
             else:
-                row = row._replace(state="ready")
+                row = row._replace(state="ready", ready_at=self.now)
                 self._note_move(row._replace(state="waiting"), row)
             rows.append(row)
 
@@ -317,7 +317,7 @@ class RunChange:
                 reason = self.graph.agent_named[step.agent].run
                 self.move(row, "input_required", reason=reason, message=filled["prompt"], **filled)
         else:
-            self.move(row, "ready")
+            self.move(row, "ready", ready_at=self.now)
 
     def fill(self, row: GraphTaskRow, step: GraphTask) -> dict[str, str | None] | None:
         """Return the prompt with its values and the key of a task, to be stored with its next move.
@@ -361,16 +361,18 @@ class RunChange:
         decide: Callable[[RunSnapshot], Expansion],
         *,
         session: str | None,
+        recorder: str | None = None,
     ) -> Expansion:
         """Accept the report of a task and carry out what it does to the graph.
 
-        `session` is the conversation in which it was asked, to be kept with it.
+        `session` is the conversation in which it was asked, to be kept with it. `recorder` is the
+        runner that is about to record the report, None where nobody does.
         """
         # Before anything is written: it looks at the run as it was when the report came.
         expansion = decide(self._snapshot(row))
         kept = as_json(self._redacted(result))
         ended = {
-            "owner": None,
+            "owner": recorder,
             "lease_until": None,
             "program_pid": None,
             "result": kept,

@@ -25,6 +25,7 @@ from goop_mcp.delegation.runner import (
     ReplyJudge,
     Runner,
     TaskOutcome,
+    try_to_record,
 )
 from goop_mcp.delegation.states import ENDED
 from goop_mcp.errors import GoopError, StoreError
@@ -103,6 +104,28 @@ class RunnerMaker:
             count=self._count,
         )
 
+    async def record_left(self) -> None:
+        """Record the reports that dead runners did not; nobody comes back to their tasks.
+
+        Where a run has ended, no runner looks at it again. Others may do the same at once: a report
+        is recorded once, whoever brings it.
+        """
+        if self._record is not None:
+            await anyio.to_thread.run_sync(self._record_left, self._record)
+
+    def _record_left(self, record: RecordReport) -> None:
+        try:
+            for row in self.ledger.left_unrecorded():
+                # Of a run for other machines, the files that the report names may not be here.
+                if not self._may_run(self.ledger.graph(self.ledger.run(row.run))):
+                    continue
+                number, why = try_to_record(record, row)
+                self.ledger.set_report(row, number, why=why)
+                _logger.info("the report of %s of %s was left: %s", row.id, row.run, why or number)
+        except GoopError as error:
+            # Tried again at the next look.
+            _logger.warning("what a dead runner left could not be recorded: %s", error)
+
     def _warn(self, run: GraphRunRow, why: str) -> None:
         # Asked again every second: a trusted digest or an installed program lets the run begin.
         key = (run.id, run.graph_hash)
@@ -144,6 +167,7 @@ class LeaseDispatcher:
         """Work until this is stopped."""
         async with anyio.create_task_group() as group:
             while not self._is_stopping.is_set():
+                await self._maker.record_left()
                 for run in await open_runs(self._ledger):
                     if self._is_stopping.is_set() or len(self._runners) >= MOST_AT_ONCE:
                         break

@@ -79,6 +79,7 @@ KEPT_RUNS: Final = 500
 """Runs that have ended and are kept: a project that runs a graph every hour must not grow on."""
 
 _LOOKED_AT: Final = 200
+_MOST_RECORDED: Final = 100
 _OLD_RUNNERS: Final = 7 * 86_400.0
 _LONGEST_INPUT: Final = 1_000_000
 
@@ -90,11 +91,18 @@ _late = _meter.create_counter(
 _lost = _meter.create_counter(
     "goop.tasks.lost_leases", unit="{lease}", description="Tasks taken over from their runners."
 )
+_BUCKETS: Final = (1, 5, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200)
+_waits = _meter.create_histogram(
+    "goop.tasks.wait",
+    unit="s",
+    description="Time from when a task is ready to its claim.",
+    explicit_bucket_boundaries_advisory=_BUCKETS,
+)
 _durations = _meter.create_histogram(
     "goop.tasks.duration",
     unit="s",
     description="Time from the claim of a task to its end, or until a person has to decide.",
-    explicit_bucket_boundaries_advisory=(1, 5, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200),
+    explicit_bucket_boundaries_advisory=_BUCKETS,
 )
 
 
@@ -119,6 +127,7 @@ class Claim:
     `more`: other tasks of the run may begin as well.
     `asks_person`: a person has to decide about that message; the agent must not be asked.
     `taken_over`: another runner had the task, and is dead or lost its lease.
+    `waited`: the seconds since it was ready, None where it was taken over.
     `since` is when it was claimed, by the monotonic clock.
     """
 
@@ -133,6 +142,7 @@ class Claim:
     more: bool = False
     asks_person: bool = False
     taken_over: bool = False
+    waited: float | None = None
     since: float = field(default_factory=monotonic, compare=False)
 
     @property
@@ -483,7 +493,7 @@ class Ledger:
                     continue
                 circuit = change.circuit(step.agent)
                 # A circuit that is open holds its agent's tasks back, and nobody else's.
-                starts = max(row.ready_at or 0.0, circuit.open_until if circuit else 0.0)
+                starts = circuit.open_until if circuit else 0.0
                 if starts > now:
                     soonest = min(soonest, starts - now)
                 elif not busy.excludes(step):
@@ -586,6 +596,8 @@ class Ledger:
             graph=change.graph,
             prompt=_prompt_of(claimed),
             attempts=_ended(attempts),
+            # Not negative: the clock of the database may have been set back meanwhile.
+            waited=max(0.0, change.now - (row.ready_at or change.now)),
         )
         # The first message is known here, so that it is written down in the same transaction. Not
         # where a person would be asked about it after a crash, although it was never sent; nor
@@ -737,13 +749,15 @@ class Ledger:
         result: Mapping[str, JsonValue],
         decide: Callable[[RunSnapshot], Expansion],
         answered: tuple[int, Attempt] | None = None,
+        records: bool = False,
     ) -> Expansion:
         """Accept the report of a task, with all that follows: once, whoever comes late.
 
         `decide` returns what the report does to the graph. `answered` is the last attempt with its
-        number, where `end_attempt` has not written it down. Raises LostTaskError.
+        number, where `end_attempt` has not written it down. `records`: this runner will record the
+        report, which `left_unrecorded` returns if it dies before. Raises LostTaskError.
         """
-        return self._accept(claim, result, decide, answered, None)[0]
+        return self._accept(claim, result, decide, answered, None, records=records)[0]
 
     def accept_and_claim(
         self,
@@ -753,12 +767,13 @@ class Ledger:
         result: Mapping[str, JsonValue],
         decide: Callable[[RunSnapshot], Expansion],
         answered: tuple[int, Attempt] | None = None,
+        records: bool = False,
     ) -> Claim | Nothing:
         """Accept the report of a task as `accept` does, and take the next task in the same step.
 
         In a run of many short tasks half of the time would go into transactions otherwise.
         """
-        return self._accept(claim, result, decide, answered, runner)[1]
+        return self._accept(claim, result, decide, answered, runner, records=records)[1]
 
     def _accept(
         self,
@@ -767,6 +782,8 @@ class Ledger:
         decide: Callable[[RunSnapshot], Expansion],
         answered: tuple[int, Attempt] | None,
         runner: ThisProcess | None,
+        *,
+        records: bool,
     ) -> tuple[Expansion, Claim | Nothing]:
         def write(writing: WriteTransaction) -> tuple[Expansion, Claim | Nothing] | None:
             row = find_task(writing, claim.row.run, claim.row.id)
@@ -782,7 +799,8 @@ class Ledger:
             if answered is not None:
                 self._end_attempt(change, row, claim, *answered)
                 session = answered[1].conversation_id or session
-            expansion = change.accept(row, result, decide, session=session)
+            recorder = row.owner if records else None
+            expansion = change.accept(row, result, decide, session=session, recorder=recorder)
             # In the same transaction, so a runner that dies here leaves either both or none.
             claimed = self._claim(change, runner) if runner is not None else Nothing("")
             change.save()
@@ -853,7 +871,14 @@ class Ledger:
                 return
             change = self._change(writing, row.run)
             change.settle_unended(row, agent=claim.task.agent)
-            change.move(row, "ready", owner=None, lease_until=None, program_pid=None)
+            change.move(
+                row,
+                "ready",
+                ready_at=change.now,
+                owner=None,
+                lease_until=None,
+                program_pid=None,
+            )
             change.save()
 
         self.store.write(write)
@@ -875,17 +900,45 @@ class Ledger:
 
         return self.store.read(read)
 
-    def set_report(self, row: GraphTaskRow, report: int) -> None:
-        """Keep the number under which the report of a task was recorded."""
+    def left_unrecorded(self) -> list[GraphTaskRow]:
+        """Return accepted tasks of all runs whose runners died before they recorded the reports."""
+
+        def read(reading: ReadTransaction) -> list[GraphTaskRow]:
+            rows = reading.graphs.tasks_to_record(limit=_MOST_RECORDED)
+            now = epoch(reading.now()) if rows else 0.0
+            owners = {row.owner: reading.graphs.runner(row.owner or "") for row in rows}
+            return [row for row in rows if self._is_gone(owners[row.owner], now)]
+
+        return self.store.read(read)
+
+    def _is_gone(self, runner: RunnerRow | None, now: float) -> bool:
+        """Whether a runner has ended, or was not seen for as long as a lease and its grace."""
+        if runner is None:
+            return True
+        if runner.boot_id == boot_id() != "" and not lives(runner.pid, runner.pid_started):
+            return True
+        # Also before its time, which a clock that was set back makes of it.
+        return abs(now - runner.seen_at) > self.lease_seconds + self._grace
+
+    def set_report(self, row: GraphTaskRow, report: int | None, *, why: str = "") -> None:
+        """Keep the number under which the report of a task was recorded; None, and why it was not.
+
+        What was not recorded is tried again by `resume`, and no more by any runner.
+        """
 
         def write(writing: WriteTransaction) -> None:
             now = find_task(writing, row.run, row.id)
-            # It may run again already: the number is that of an earlier round.
-            if (now.state, now.fence) == (row.state, row.fence):
-                change = self._change(writing, row.run)
-                change.move(now, now.state, report=report)
+            # It may run again already: the number is that of an earlier round. Or somebody else
+            # was faster, with the same report.
+            if (now.state, now.fence, now.report) != (row.state, row.fence, row.report):
+                return
+            change = self._change(writing, row.run)
+            change.move(now, now.state, report=report, owner=None)
+            if report is not None:
                 change.event(row.id, "recorded", {"report": report})
-                change.save()
+            else:
+                change.event(row.id, "not_recorded", {"message": excerpt(why, 500)})
+            change.save()
 
         self.store.write(write)
 
@@ -987,8 +1040,11 @@ def _register(writing: WriteTransaction, runner: ThisProcess) -> None:
 
 def _counted(found: Claim | Nothing) -> Claim | Nothing:
     # After the transaction: the store may run one twice, and what is rolled back did not happen.
-    if isinstance(found, Claim) and found.taken_over:
-        _lost.add(1)
+    if isinstance(found, Claim):
+        if found.taken_over:
+            _lost.add(1)
+        if found.waited is not None:
+            _waits.record(found.waited, {"gen_ai.agent.name": excerpt(found.task.agent, 100)})
     return found
 
 

@@ -94,6 +94,7 @@ class ProcrastinateDispatcher:
         cleaned = 0.0
         while not self._is_stopping.is_set() and not worker.done():
             try:
+                await self._maker.record_left()
                 for run in await open_runs(self._ledger):
                     await self._deliver(run)
                 if time.monotonic() > cleaned + _CLEANUP_SECONDS:
@@ -168,7 +169,7 @@ def _deliverable(run: GraphRunRow, parallel: int, reading: ReadTransaction) -> l
     if len(running) - len(found) < parallel:
         # More than there is room for: those in front may exclude each other.
         ready = reading.graphs.ready_tasks(run.id, limit=min(4 * parallel, _MOST_DELIVERED))
-        found += [row.id for row in ready if (row.ready_at or 0.0) <= now]
+        found += [row.id for row in ready]
 
     return found
 

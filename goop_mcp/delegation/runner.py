@@ -57,7 +57,7 @@ from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Message, Reply
 from goop_mcp.store.graph_rows import GraphAttemptRow, GraphEventRow, GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction, Store
-from goop_mcp.validation.findings import Mode, Severity, excerpt
+from goop_mcp.validation.findings import Mode, Severity
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.validation.verdict import Verdict
 
@@ -72,6 +72,7 @@ __all__ = [
     "outcome_of_run",
     "resume",
     "run_graph",
+    "try_to_record",
 ]
 
 T = TypeVar("T")
@@ -595,6 +596,7 @@ class Runner:
                     result=_result(outcome, verdict),
                     decide=partial(_decide, id=claim.row.id, verdict=verdict),
                     answered=caller.answered,
+                    records=self._record is not None,
                 )
             )
             # Written with the acceptance; a second time would be an attempt too many.
@@ -634,14 +636,8 @@ class Runner:
         if self._record is None:
             return
         for row in await self._stored(self._ledger.unrecorded, self._run, task):
-            try:
-                number = await anyio.to_thread.run_sync(self._record, row)
-            except GoopError as error:
-                # It is kept for people, and the task stays accepted.
-                reason: dict[str, JsonValue] = {"message": excerpt(str(error), 500)}
-                await self._stored(self._ledger.note, self._run, row.id, "not_recorded", reason)
-            else:
-                await self._stored(self._ledger.set_report, row, number)
+            number, why = await anyio.to_thread.run_sync(try_to_record, self._record, row)
+            await self._stored(partial(self._ledger.set_report, row, number, why=why))
 
     async def _give_up(
         self, claim: Claim, reason: str, message: str, *, person: bool = False
@@ -824,6 +820,15 @@ class _Fallback:
     async def ask(self, message: Message) -> Reply:
         """Send a message to the fallback."""
         return await self._caller.send(self.name, message)
+
+
+def try_to_record(record: RecordReport, row: GraphTaskRow) -> tuple[int | None, str]:
+    """Record the report of a task; return its number, or None and why it is not recorded."""
+    try:
+        return record(row), ""
+    except GoopError as error:
+        # It is kept for people, and the task stays accepted.
+        return None, str(error)
 
 
 def outcome_of_run(ledger: Ledger, id: str) -> GraphOutcome:

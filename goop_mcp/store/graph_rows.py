@@ -77,8 +77,10 @@ class GraphTaskRow(NamedTuple):
 
     `spec` is the task or gate as JSON; its needs are rows of their own. `prompt` is that with its
     values, None before the first claim; `notes` is what came back over a feedback edge. `fence`
-    counts the claims: whoever writes with an older one lost the task. `result` is JSON: the
-    accepted envelope, or why there is none.
+    counts the claims: whoever writes with an older one lost the task. `owner` is the runner that
+    works on it, and after that, until its report is recorded, the one that has to do so. `ready_at`
+    is when it became ready, by the database's clock. `result` is JSON: the accepted envelope, or
+    why there is none.
     """
 
     run: str
@@ -311,6 +313,10 @@ _TASK: Final = _select(GraphTaskRow, "AND run = :run AND id = :id")
 _TASKS: Final = _select(GraphTaskRow, "AND run = :run ORDER BY id")
 # Ordered here and not by the database, which would read all tasks to have those few in order.
 _IN_STATE: Final = _select(GraphTaskRow, "AND run = :run AND state = :state")
+# The index of owners holds few rows of ended tasks: those whose reports are not recorded yet.
+_TO_RECORD: Final = _select(
+    GraphTaskRow, "AND owner > '' AND state = 'accepted' ORDER BY run, id LIMIT :limit"
+)
 _RUNNING: Final = _select(RunningTask, "AND run = :run AND state = 'running'")
 _READY: Final = _select(
     GraphTaskRow,
@@ -473,6 +479,10 @@ class GraphReader:
         found = self._records(GraphTaskRow, _IN_STATE, run=run, state=state)
         # By the database it would need all tasks in order, as at `_IN_STATE`.
         return sorted(found, key=lambda row: row.id)
+
+    def tasks_to_record(self, *, limit: int) -> list[GraphTaskRow]:
+        """Return accepted tasks of all runs whose runners have not recorded the reports."""
+        return self._records(GraphTaskRow, _TO_RECORD, limit=limit)
 
     def running_tasks(self, run: str) -> list[RunningTask]:
         """Return the tasks that runners work on, by id."""

@@ -108,8 +108,13 @@ def test_a_task_of_a_person_is_finished_with_a_report_that_is_judged(
     assert (rejected.code, place.states(run)["write"]) == (1, "input_required")
     assert "DONE-ISH" in rejected.err
 
-    assert finish(place, run, report()).code == 0
+    # Recorded at once: of a last task, no runner would do so later.
+    accepted = finish(place, run, report())
+    assert (accepted.code, accepted.out) == (0, "write: accepted\nrecorded as report 1\n")
     assert place.states(run)["write"] == "accepted"
+    row = place.store.read(lambda reading: reading.graphs.task(run, "write"))
+    assert row is not None
+    assert row.report == 1
     check_run(place.store, run)
 
     again = finish(place, run, report())

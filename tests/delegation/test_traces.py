@@ -14,9 +14,10 @@ from goop_mcp.delegation.ledger import Claim, Ledger, LostTaskError
 from goop_mcp.delegation.parts import GraphAgent, GraphGate
 from goop_mcp.delegation.processes import this_process
 from goop_mcp.delegation.runner import resume
+from goop_mcp.delegation.task_gauge import export_task_states
 from tests.delegation.reports import report
 from tests.delegation.runners import Place
-from tests.telemetry import EXPORTER, points, set_up, sums
+from tests.telemetry import EXPORTER, points, seconds, set_up, sums
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +113,38 @@ async def test_how_long_tasks_took_is_measured_by_the_state_they_came_to(
         for key in [frozenset({("goop.task.state", state), agent})]
     }
     assert counts == {"accepted": 2, "failed": 1}
+
+
+def test_how_long_tasks_waited_for_a_runner_is_measured(any_place: Place) -> None:
+    waited = seconds("goop.tasks.wait")
+    ledger = any_place.ledger
+    run = ledger.create(with_a_gate(), input={})
+    time.sleep(0.5)
+    claim = ledger.claim(run, this_process())
+    assert isinstance(claim, Claim)
+    assert 0.5 <= seconds("goop.tasks.wait") - waited < 5
+
+    # A task that is given back waits again, from then on.
+    ledger.release(claim)
+    time.sleep(0.2)
+    assert isinstance(ledger.claim(run, this_process()), Claim)
+    assert 0.7 <= seconds("goop.tasks.wait") - waited < 5
+
+
+def open_tasks() -> dict[object, int]:
+    return {dict(key)["goop.task.state"]: count for key, count in points("goop.tasks.open").items()}
+
+
+def test_open_tasks_are_exported_by_state(tmp_path: Path) -> None:
+    # On one engine: what is exported once stays so for the process.
+    with Place(tmp_path, None) as place:
+        export_task_states(place.store)
+        assert open_tasks() == {}
+        runs = [place.ledger.create(with_a_gate(), input={}) for _ in range(2)]
+        assert isinstance(place.ledger.claim(runs[0], this_process()), Claim)
+        assert open_tasks() == {"running": 1, "ready": 1, "waiting": 4}
+        place.ledger.cancel(runs[1], by="Kim")
+        assert open_tasks() == {"running": 1, "waiting": 2}
 
 
 def test_lost_leases_and_late_answers_are_counted(any_place: Place) -> None:
