@@ -12,7 +12,7 @@ import click
 
 from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.display import event_json, run_lines, show_run_lines
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError, opened_application
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.running import (
     A_PERSON,
@@ -25,6 +25,7 @@ from goop_mcp.cli.running import (
 from goop_mcp.cli.streams import complain, emit, person_at_terminal, show, terminal_width
 from goop_mcp.delegation.changes import RunError, find_task
 from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
+from goop_mcp.delegation.fields import duration
 from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.run_views import RunView
@@ -51,6 +52,21 @@ def _database(command: Callable[..., int]) -> Callable[..., int]:
     for option in (PROJECT_ID, DATABASE, PROJECT):
         command = option(command)
     return command
+
+
+def _seconds(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
+    try:
+        return None if given is None else duration(given)
+    except ValueError as error:
+        raise WrongCallError(f"--deadline is {given!r}; expected {error}") from error
+
+
+_DEADLINE = click.option(
+    "--deadline",
+    metavar="TIME",
+    callback=_seconds,
+    help='Let the run last for TIME from now, such as "1h".',
+)
 
 
 class _Actions(Subcommands):
@@ -198,6 +214,7 @@ def _show_task(store: Store, run: str, task: str, *, output: bool) -> None:
 @click.option(
     "--parallel", type=click.IntRange(1, 1_000), metavar="N", help="How many tasks run at once."
 )
+@_DEADLINE
 @click.option("--trust", metavar="DIGEST", multiple=True, help="Allow the graph with this digest.")
 @click.option("--detach", is_flag=True, help="Run in the background.")
 @click.option(
@@ -209,6 +226,7 @@ def resume(
     *,
     graph: str | None,
     parallel: int | None,
+    deadline: float | None,
     trust: tuple[str, ...],
     detach: bool,
     form: str,
@@ -239,6 +257,9 @@ def resume(
         if changed is not None and changed.digest != stored.digest:
             kept = ledger.change_graph(run, changed)
             complain(f"the graph has changed; kept are {', '.join(kept) or 'no tasks'}")
+        if deadline is not None:
+            until = ledger.set_deadline(run, deadline, by=person_at_terminal())
+            complain(f"its deadline is {until}")
 
     if detach:
         return run_detached(settings, run, parallel=parallel)
@@ -344,6 +365,7 @@ def cancel(
 @click.argument("task")
 @click.option("--downstream", is_flag=True, help="Also run the tasks that need it again.")
 @click.option("--fresh", is_flag=True, help="Begin another conversation with its agent.")
+@_DEADLINE
 @_database
 def retry(
     run: str,
@@ -351,6 +373,7 @@ def retry(
     *,
     downstream: bool,
     fresh: bool,
+    deadline: float | None,
     project: str | None,
     database: str | None,
     project_id: str | None,
@@ -358,7 +381,15 @@ def retry(
     """Mark TASK of RUN, which has ended, to run again; `goop-mcp runs resume` then runs it."""
     with opened_application(project, database=database, project_id=project_id) as application:
         by = person_at_terminal()
-        again = retry_task(application.store, run, task, by=by, downstream=downstream, fresh=fresh)
+        again = retry_task(
+            application.store,
+            run,
+            task,
+            by=by,
+            downstream=downstream,
+            fresh=fresh,
+            deadline=deadline,
+        )
 
     verb = "runs" if len(again) == 1 else "run"
     show(f"{', '.join(again)} {verb} again with: goop-mcp runs resume {run}\n")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeVar
 
@@ -556,6 +556,25 @@ class RunChange:
             ):
                 self.answer(row, step.default, by="timeout", note="nobody answered in time")
 
+    def set_deadline(self, seconds: float, *, by: str) -> str:
+        """Let the run last for `seconds` from now; return its deadline in ISO 8601."""
+        self.run = self.run._replace(deadline_at=self.now + seconds)
+        until = _written(self.now + seconds)
+        self.event(None, "deadline", {"until": until, "by": by})
+        return until
+
+    def refuse_after_deadline(self, command: str) -> None:
+        """Raise RunError where whatever begins now would be ended at once.
+
+        `command` of `goop-mcp runs` is the one that gives the run more time.
+        """
+        until = self.run.deadline_at
+        if until is not None and self.now > until:
+            raise RunError(
+                f"the deadline of {self.run.id} was {_written(until)}; `goop-mcp runs {command}"
+                " --deadline 1h` gives it an hour from now"
+            )
+
     def stop_all(self, reason: str) -> None:
         """End what has not begun, and ask what runs to stop."""
         for row in self._rows.tasks(self.run.id):
@@ -771,6 +790,10 @@ def _gather(value: object, texts: dict[str, None]) -> None:
 def as_json(values: object) -> str:
     """Return `values` as JSON in ASCII: every database stores it, halves of characters included."""
     return _JSON.encode(values)
+
+
+def _written(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
 def epoch(written: str) -> float:

@@ -286,6 +286,11 @@ class Ledger:
                 state="running",
                 ended_at=None,
             )
+            limit = graph.limits.deadline
+            # What a person decided later stays, unless the graph says something new.
+            if limit != self._graph_of(writing, run).limits.deadline:
+                until = None if limit is None else epoch(run.created_at) + limit
+                change.run = change.run._replace(deadline_at=until)
             writing.graphs.set_graph(id, as_json(graph.to_dict()))
             added = [step for step in graph.steps.values() if step.id not in kept]
             change.add_steps(added, rows)
@@ -373,13 +378,32 @@ class Ledger:
 
         return self.store.write(write)
 
+    def set_deadline(self, id: str, seconds: float, *, by: str) -> str:
+        """Let a run last for `seconds` from now; return its deadline in ISO 8601."""
+
+        def write(writing: WriteTransaction) -> str:
+            change = self._change(writing, id)
+            until = change.set_deadline(seconds, by=by)
+            change.save()
+            return until
+
+        return self.store.write(write)
+
     def retry(
-        self, id: str, task: str, *, by: str, downstream: bool = False, fresh: bool = False
+        self,
+        id: str,
+        task: str,
+        *,
+        by: str,
+        downstream: bool = False,
+        fresh: bool = False,
+        deadline: float | None = None,
     ) -> list[str]:
         """Run an ended task again for `by`; `downstream` also what needs it, which is done already.
 
-        Return the ids of all that runs again. `fresh` begins another conversation. Raises RunError
-        for a task that has not ended.
+        Return the ids of all that runs again. `fresh` begins another conversation. `deadline`: the
+        run lasts for so many seconds from now. Raises RunError for a task that has not ended, and
+        without `deadline` where that of the run has passed.
         """
 
         def write(writing: WriteTransaction) -> list[str]:
@@ -387,6 +411,9 @@ class Ledger:
             row = find_task(writing, id, task)
             if row.state not in ENDED and row.state != "input_required":
                 raise RunError(f"{task} is {row.state}; only what has ended is run again")
+            if deadline is not None:
+                change.set_deadline(deadline, by=by)
+            change.refuse_after_deadline(f"retry {id} {task}")
             change.reopen()
             change.again(row, notes=None, fresh=fresh)
             again = [task]
@@ -982,6 +1009,9 @@ class Ledger:
             if row.state != "input_required":
                 decided = f", decided as {row.decision!r}" if row.decision else ""
                 raise RunError(f"{task} does not wait for an answer: it is {row.state}{decided}")
+            step = step_of(row)
+            if answer == (step.answers[0] if isinstance(step, GraphGate) else "retry"):
+                change.refuse_after_deadline(f"resume {id}")
             change.answer(row, answer, by=by, note=redact(note).text)
             change.save()
 

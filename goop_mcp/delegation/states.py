@@ -94,8 +94,8 @@ def state_of_run(
 ) -> RunState:
     """Return the state of a run whose tasks are in the states of `counts`.
 
-    `failures` counts the tasks that failed and are not optional, and is asked only at the end;
-    `cancelled` is whether a person cancelled the run.
+    `failures` counts the tasks that failed or met the deadline of the run, and are not optional; it
+    is asked only at the end. `cancelled` is whether a person cancelled the run.
     """
     open_states = {state for state, count in counts.items() if count and state not in ENDED}
     if not open_states:

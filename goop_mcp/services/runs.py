@@ -170,10 +170,18 @@ def cancel(store: Store, run: str, task: str | None = None, *, by: str) -> list[
 
 
 def retry(
-    store: Store, run: str, task: str, *, by: str, downstream: bool = False, fresh: bool = False
+    store: Store,
+    run: str,
+    task: str,
+    *,
+    by: str,
+    downstream: bool = False,
+    fresh: bool = False,
+    deadline: float | None = None,
 ) -> list[str]:
     """Let a task that has ended run again; see `Ledger.retry`. Raises RunError."""
-    return Ledger(store).retry(run, task, by=by, downstream=downstream, fresh=fresh)
+    ledger = Ledger(store)
+    return ledger.retry(run, task, by=by, downstream=downstream, fresh=fresh, deadline=deadline)
 
 
 def read_events(store: Store, id: str, *, after: int = 0) -> Iterator[GraphEventRow]:

@@ -353,7 +353,9 @@ _FOLLOWERS: Final = (
 )
 _FAILURES: Final = (
     "SELECT count(*) AS count FROM {goop}graph_tasks"
-    " WHERE {mine} AND run = :run AND state = 'failed' AND optional = 0"
+    " WHERE {mine} AND run = :run AND optional = 0"
+    # What the deadline ended before it began was not done either.
+    " AND (state = 'failed' OR (state = 'cancelled' AND reason = 'deadline'))"
 )
 _ATTEMPTS: Final = _select(
     GraphAttemptRow, "AND run = :run AND task = :task ORDER BY round, number"
@@ -508,7 +510,7 @@ class GraphReader:
         return bool(self._ask(_MOVES, {"run": run}))
 
     def failures(self, run: str) -> int:
-        """Return how many tasks of a run failed and are not optional."""
+        """Return how many tasks of a run failed, or met its deadline, and are not optional."""
         return int(self._ask(_FAILURES, {"run": run})[0][0])
 
     def needs(self, run: str, task: str) -> list[str]:
