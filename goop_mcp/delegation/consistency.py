@@ -1,12 +1,13 @@
 """What can be wrong with a graph, wherever it came from; and the order of its steps."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import islice
 from typing import Final
 
 from goop_mcp.delegation.fields import MOST_PROBLEMS, GraphProblem, suggestion
+from goop_mcp.delegation.lines import KeyPath
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphLimits, GraphStep, GraphTask
 from goop_mcp.delegation.placeholders import INPUT, placeholders_in
 from goop_mcp.validation.findings import excerpt
@@ -17,6 +18,7 @@ MOST_TASKS: Final = 10_000
 LONGEST_NAME: Final = 64
 _MOST_EDGES: Final = 100_000
 _MOST_AGENTS: Final = 200
+_MOST_CYCLES: Final = 10
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _CALL: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _PROGRAMS: Final = ("claude-code", "opencode", "codex")
@@ -37,8 +39,13 @@ def problems_of(
     tasks: Sequence[GraphTask],
     gates: Sequence[GraphGate],
     limits: GraphLimits,
+    *,
+    unread: Collection[KeyPath] = (),
 ) -> Iterator[GraphProblem]:
-    """Yield what is wrong; what would make no sense after an earlier problem is left out."""
+    """Yield what is wrong; what may only follow from an earlier problem is left out.
+
+    `unread` are the paths of what could not be read, in whose place there are defaults here.
+    """
     sizes = list(_wrong_sizes(agents, tasks, gates, limits))
     yield from sizes
     if sizes:
@@ -48,27 +55,37 @@ def problems_of(
     # All further checks are bounded by the sizes.
     yield from _wrong_names(name, agents, tasks, gates)
     named = {each.name: each for each in agents}
+    in_part = {path[:2] for path in unread}
     for agent in agents:
-        yield from _wrong_agent(agent, named)
+        if ("agents", agent.name) not in in_part:
+            yield from _wrong_agent(agent, named)
+    for gate in gates:
+        if ("gates", gate.id) not in in_part:
+            yield from _wrong_gate(gate)
 
     steps: dict[str, GraphStep] = {each.id: each for each in tasks}
     steps.update({each.id: each for each in gates})
-    # Each costs a search for what was probably meant, among thousands of names.
-    unknown = list(islice(_unknown_needs(steps), MOST_PROBLEMS + 1))
-    yield from unknown
-    for gate in gates:
-        yield from _wrong_gate(gate)
-
-    # A cycle among needs that do not exist would be reported wrongly.
-    if unknown:
+    # Nobody knows which of two with one name a need means.
+    if len(steps) < len(tasks) + len(gates):
         return
-    # Prompts are checked last: which step gives a value is known only for an order.
-    if (cycle := _find_cycle(steps)) is not None:
+
+    # Each costs a search for what was probably meant, among thousands of names.
+    unknown = list(islice(_wrong_needs(steps), MOST_PROBLEMS + 1))
+    yield from unknown
+    # Nobody knows what comes before steps whose needs are wrong, nor before those after them.
+    doubtful = {each.path[1] for each in unknown if each.path[2] == "needs"}
+    for _, step, *key in (path for path in unread if len(path) > 1):
+        # A key that is not known may be that of the needs, misspelled.
+        if step in steps and (not key or key[0] == "needs" or key[0] not in steps[step].__slots__):
+            doubtful.add(step)
+    known = {name: _known_needs(step, steps) for name, step in steps.items()}
+    cycles = list(_cycles(known))
+    for cycle in cycles:
+        doubtful.update(cycle)
         path = (_section(steps[cycle[0]]), cycle[0], "needs")
         yield GraphProblem(path, f"the needs are a cycle: {' → '.join(cycle)}; take one away")
-        return
 
-    before = _Before(steps)
+    before = _Before(known, doubtful)
     for task in tasks:
         yield from _wrong_task(task, steps, before)
 
@@ -173,7 +190,7 @@ def _wrong_agent(agent: GraphAgent, agents: Mapping[str, GraphAgent]) -> Iterato
             break
 
 
-def _unknown_needs(steps: Mapping[str, GraphStep]) -> Iterator[GraphProblem]:
+def _wrong_needs(steps: Mapping[str, GraphStep]) -> Iterator[GraphProblem]:
     for step in steps.values():
         for key in ("needs", "feedback_to"):
             seen: set[str] = set()
@@ -212,8 +229,11 @@ def _wrong_task(
 ) -> Iterator[GraphProblem]:
     path = ("tasks", task.id)
     for name in task.feedback_to:
-        # Back to an earlier task only: an edge forwards would be a need.
-        if not before.comes(name, task.id) or isinstance(steps[name], GraphGate):
+        # Back to an earlier task only: an edge forwards would be a need. One that is not there was
+        # named before.
+        if name in steps and (
+            not before.may_come(name, task.id) or isinstance(steps[name], GraphGate)
+        ):
             yield GraphProblem(
                 (*path, "feedback_to"),
                 f"{name!r} is not a task before {task.id!r}; expected one that it needs",
@@ -226,7 +246,7 @@ def _wrong_task(
                 yield GraphProblem((*path, "prompt"), f"{each.text} names no value")
         # Also values of tasks that run in parallel are refused: whether they are there would be
         # chance.
-        elif not before.comes(each.source, task.id):
+        elif each.source not in steps or not before.may_come(each.source, task.id):
             hint = (
                 f"add {each.source!r} to its needs"
                 if each.source in steps and each.source != task.id
@@ -241,32 +261,47 @@ def _section(step: GraphStep) -> str:
     return "tasks" if isinstance(step, GraphTask) else "gates"
 
 
-def _find_cycle(steps: Mapping[str, GraphStep]) -> list[str] | None:
-    """Return the steps of a cycle, the first one again at the end; None without one."""
-    # Only the steps of cycles and those after them are left.
-    ordered = set(in_order(steps))
-    left = {name: None for name in steps if name not in ordered}
-    if not left:
-        return None
+Needs = dict[str, tuple[str, ...]]
 
-    # Each step that is left needs another one that is left: to follow them must meet one again.
-    walk = [next(iter(left))]
-    seen = {walk[0]: 0}
-    while True:
-        following = next(need for need in steps[walk[-1]].needs if need in left)
-        if following in seen:
-            # Needs point backwards; people read a cycle in the order of the work.
-            return [following, *reversed(walk[seen[following] :])]
-        seen[following] = len(walk)
-        walk.append(following)
+
+def _known_needs(step: GraphStep, steps: Mapping[str, GraphStep]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in step.needs if name in steps))
+
+
+def _cycles(needs: Needs) -> Iterator[list[str]]:
+    """Yield cycles among `needs`, and take the need away that closes each, at most a few.
+
+    The first step of a cycle stands at its end again, in the order of the work.
+    """
+    for _ in range(_MOST_CYCLES):
+        # Only the steps of cycles and those after them are left.
+        ordered = set(_in_order(needs))
+        left = {name: None for name in needs if name not in ordered}
+        if not left:
+            return
+
+        # Each step that is left needs another one that is left: to follow them must meet one again.
+        walk = [next(iter(left))]
+        seen = {walk[0]: 0}
+        while (following := next(need for need in needs[walk[-1]] if need in left)) not in seen:
+            seen[following] = len(walk)
+            walk.append(following)
+
+        # Needs point backwards; people read a cycle in the order of the work.
+        yield [following, *reversed(walk[seen[following] :])]
+        needs[walk[-1]] = tuple(name for name in needs[walk[-1]] if name != following)
 
 
 def in_order(steps: Mapping[str, GraphStep]) -> list[str]:
     """Return the steps so that each comes after those that it needs; without those in a cycle."""
-    missing = {name: len(step.needs) for name, step in steps.items()}
-    followers: dict[str, list[str]] = {name: [] for name in steps}
-    for name, step in steps.items():
-        for need in step.needs:
+    return _in_order({name: step.needs for name, step in steps.items()})
+
+
+def _in_order(needs: Mapping[str, Sequence[str]]) -> list[str]:
+    missing = {name: len(each) for name, each in needs.items()}
+    followers: dict[str, list[str]] = {name: [] for name in needs}
+    for name, each in needs.items():
+        for need in each:
             followers[need].append(name)
 
     # The list grows while it is read: what it holds and has not been read is what can go next.
@@ -281,23 +316,28 @@ def in_order(steps: Mapping[str, GraphStep]) -> list[str]:
 
 
 class _Before:
-    """Which steps come before which, of steps without a cycle.
+    """Which steps come before which.
 
     The steps before each one are the bits of one number: 10,000 steps in a row are 12 MB and not
     50 million entries of sets.
     """
 
-    def __init__(self, steps: Mapping[str, GraphStep]) -> None:
-        order = in_order(steps)
+    def __init__(self, needs: Needs, doubtful: Collection[str]) -> None:
+        """Take what each step needs, and the steps whose needs may be other ones."""
+        order = _in_order(needs)
         self._bit = {name: 1 << at for at, name in enumerate(order)}
         self._before: dict[str, int] = {}
+        # Those of which everything that comes before them is known.
+        self._is_known: set[str] = set()
         for name in order:
             # Bits of what it needs, and of what that needs: the union is everything before it.
             bits = 0
-            for need in steps[name].needs:
+            for need in needs[name]:
                 bits |= self._bit[need] | self._before[need]
             self._before[name] = bits
+            if name not in doubtful and self._is_known.issuperset(needs[name]):
+                self._is_known.add(name)
 
-    def comes(self, earlier: str, later: str) -> bool:
-        """Whether `earlier`, which need not exist, must have ended before `later` begins."""
-        return bool(self._bit.get(earlier, 0) & self._before[later])
+    def may_come(self, earlier: str, later: str) -> bool:
+        """Whether `earlier` must have ended before `later` begins, as far as that is known."""
+        return later not in self._is_known or bool(self._bit[earlier] & self._before[later])

@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from itertools import islice
 from os import PathLike
@@ -366,6 +366,9 @@ _GATE: Final[Mapping[str, Reader]] = {
     "timeout": duration,
     "default": text(200),
 }
+_REQUIRED: Final[Mapping[str, str]] = {"agents": "run", "tasks": "agent", "gates": "question"}
+# In place of a text that could not be read: no name of anything.
+_UNREAD: Final = "?"
 
 
 def _load(file: Path, project: Path | None) -> Graph:
@@ -508,7 +511,7 @@ def _from_values(
     """Return the graph of `values`; `line` gives the line of a path in the file."""
     problems = [] if problems is None else problems
     top = read_table(values, _TOP, (), problems)
-    if isinstance(values, Mapping) and not problems:
+    if isinstance(values, Mapping) and _TOP.keys() >= values.keys():
         problems += [
             GraphProblem((), f"{key} is missing; expected {hint}")
             for key, hint in (("graph", "graph = 1, the version"), ("name", 'name = "..."'))
@@ -518,34 +521,57 @@ def _from_values(
     limits = read_table(top.get("limits", {}), _LIMITS, ("limits",), problems)
     agents = [_agent(*each, problems) for each in _entries(top, "agents", problems)]
     tasks = [
-        GraphTask(name, **read)
+        GraphTask(name, **{"agent": _UNREAD, **_part(_TASK, table, ("tasks", name), problems)})
         for name, table in _entries(top, "tasks", problems)
-        if (read := _part(_TASK, table, ("tasks", name), "agent", problems)) is not None
     ]
     gates = [
-        GraphGate(name, **read)
+        GraphGate(name, **{"question": _UNREAD, **_part(_GATE, table, ("gates", name), problems)})
         for name, table in _entries(top, "gates", problems)
-        if (read := _part(_GATE, table, ("gates", name), "question", problems)) is not None
     ]
-    problems += islice(_undefined_agents(tasks, top.get("agents")), MOST_PROBLEMS + 1)
+    read = {
+        "name": top.get("name", _UNREAD),
+        "protocol": top.get("protocol", "auto"),
+        "limits": GraphLimits(**limits),
+        "agents": tuple(agents),
+        "tasks": tuple(tasks),
+        "gates": tuple(gates),
+    }
 
+    problems += islice(_undefined_agents(tasks, top.get("agents")), MOST_PROBLEMS + 1)
     if not problems:
         try:
-            return Graph(
-                name=top["name"],
-                protocol=top.get("protocol", "auto"),
-                limits=GraphLimits(**limits),
-                agents=tuple(each for each in agents if each is not None),
-                tasks=tuple(tasks),
-                gates=tuple(gates),
-            )
+            return Graph(**read)
         except GraphError as error:
             problems = list(error.problems)
+    else:
+        problems += _further_problems(read, problems)
 
     located = [
         GraphProblem(each.path, each.message, each.line or line(each.path)) for each in problems
     ]
     raise GraphError(sorted(located, key=lambda each: each.line or 0))
+
+
+def _further_problems(read: Mapping[str, Any], found: Sequence[GraphProblem]) -> list[GraphProblem]:
+    """Return what is wrong with the parts of a graph that were read, besides what was `found`.
+
+    Whoever wrote the file wants to correct all of it at once.
+    """
+    paths = {each.path for each in found}
+    limits = read["limits"]
+    if ("limits", "max_tasks") in paths:
+        limits = replace(limits, max_tasks=MOST_TASKS)
+    further = problems_of(
+        read["name"],
+        read["agents"],
+        read["tasks"],
+        read["gates"],
+        limits,
+        unread=paths,
+    )
+    # What could not be read has its default here, and is no second problem.
+    new = (each for each in further if each.path not in paths)
+    return list(islice(new, max(0, MOST_PROBLEMS + 1 - len(found))))
 
 
 def _entries(
@@ -565,29 +591,25 @@ def _entries(
     return [(str(name), table) for name, table in tables.items()]
 
 
-def _agent(name: str, values: object, problems: list[GraphProblem]) -> GraphAgent | None:
-    read = _part(_AGENT, values, ("agents", name), "run", problems)
-    if read is None:
-        return None
-
-    before = len(problems)
+def _agent(name: str, values: object, problems: list[GraphProblem]) -> GraphAgent:
+    read = _part(_AGENT, values, ("agents", name), problems)
     retry = read_table(read.pop("retry", {}), _RETRY, ("agents", name, "retry"), problems)
-    return GraphAgent(name, retry=GraphRetry(**retry), **read) if len(problems) == before else None
+    return GraphAgent(name, retry=GraphRetry(**retry), **read)
 
 
 def _part(
     readers: Mapping[str, Reader],
     values: object,
     path: KeyPath,
-    required: str,
     problems: list[GraphProblem],
-) -> dict[str, Any] | None:
-    """Return the fields of an agent, task or gate; None where something is wrong with it."""
-    before = len(problems)
+) -> dict[str, Any]:
+    """Return the fields of an agent, task or gate, as far as they could be read."""
     read = read_table(values, readers, path, problems)
-    if required not in read and len(problems) == before:
+    required = _REQUIRED[path[0]]
+    # A key that is not known may be this one, misspelled.
+    if isinstance(values, Mapping) and required not in values and readers.keys() >= values.keys():
         problems.append(GraphProblem(path, f"{required} is missing"))
-    return read if len(problems) == before else None
+    return read
 
 
 def _undefined_agents(tasks: Sequence[GraphTask], defined: object) -> Iterator[GraphProblem]:
@@ -597,7 +619,7 @@ def _undefined_agents(tasks: Sequence[GraphTask], defined: object) -> Iterator[G
     """
     names = list(defined) if isinstance(defined, Mapping) else []
     for task in tasks:
-        if task.agent not in names:
+        if task.agent not in names and task.agent != _UNREAD:
             yield GraphProblem(
                 ("tasks", task.id, "agent"),
                 f"there is no agent {excerpt(task.agent)!r}; {suggestion(task.agent, names)}",

@@ -121,6 +121,118 @@ def test_what_is_wrong_is_refused_with_its_line(
 
 
 @requirement("H-68")
+def problems_in(folder: Path, content: str) -> list[tuple[int | None, str, str]]:
+    file = folder / "graph.toml"
+    file.write_text(content)
+    with pytest.raises(GraphError) as refused:
+        Graph.load(file)
+    return [(e.line, ".".join(e.path), e.message.split(";")[0]) for e in refused.value.problems]
+
+
+def test_what_is_wrong_in_different_ways_is_named_at_once(tmp_path: Path) -> None:
+    found = problems_in(
+        tmp_path,
+        """\
+graph = 1
+name = "all"
+[limits]
+max_tasks = "many"
+[agents.one]
+run = "codexx"
+fallback = "nobody"
+[agents.two]
+run = "command"
+[tasks.a]
+agent = "one"
+timeout = "soon"
+prompt = "${input}"
+[tasks.b]
+agent = "three"
+needs = ["a", "aa"]
+prompt = "${c.summary} ${open"
+[tasks.c]
+agent = "two"
+needs = ["d"]
+[tasks.d]
+agent = "two"
+needs = ["c"]
+[tasks.e]
+agent = "two"
+needs = ["a"]
+prompt = "${c.summary}"
+[tasks.f]
+needs = ["f"]
+[gates.g]
+question = "Go?"
+default = "maybe"
+timeout = "1h"
+""",
+    )
+    assert found == [
+        (4, "limits.max_tasks", "max_tasks is 'many'"),
+        (6, "agents.one.run", "run is 'codexx'"),
+        (8, "agents.two.command", "is missing"),
+        (12, "tasks.a.timeout", "timeout is 'soon'"),
+        (13, "tasks.a.prompt", "${input} names no value"),
+        (15, "tasks.b.agent", "there is no agent 'three'"),
+        (16, "tasks.b.needs", "there is no task 'aa'"),
+        (17, "tasks.b.prompt", "'${open' is not closed"),
+        (20, "tasks.c.needs", "the needs are a cycle: c → d → c"),
+        (27, "tasks.e.prompt", "no predecessor gives ${c.summary}"),
+        (28, "tasks.f", "agent is missing"),
+        (29, "tasks.f.needs", "the needs are a cycle: f → f"),
+        (32, "gates.g.default", "default is 'maybe', which is none of answers"),
+    ]
+
+
+def test_what_only_follows_from_another_mistake_is_not_named(tmp_path: Path) -> None:
+    # The need of `b` is misspelled, so that nobody knows what comes before `b` and `c`; the agent
+    # and the limit are those of the file, and the gate has its default.
+    found = problems_in(
+        tmp_path,
+        """\
+graph = 1
+nane = "follows"
+[limits]
+max_taks = 500
+[agents.one]
+run = "command"
+comand = ["x"]
+[tasks.a]
+agent = "one"
+[tasks.b]
+agent = "one"
+nedds = ["a"]
+prompt = "${a.summary}"
+[tasks.c]
+agnt = "one"
+needs = ["b"]
+prompt = "${a.summary}"
+feedback_to = ["a"]
+[gates.g]
+question = "Go?"
+needs = ["c"]
+defalt = "yes"
+timeout = "1h"
+""",
+    )
+    paths = ["nane", "limits.max_taks", "agents.one.comand", "tasks.b.nedds"]
+    assert [path for _, path, _ in found] == [*paths, "tasks.c.agnt", "gates.g.defalt"]
+
+
+def test_each_cycle_is_named_with_its_path() -> None:
+    tasks = [
+        GraphTask(name, agent="one", needs=tuple(needs))
+        for name, needs in (("a", "b"), ("b", "a"), ("c", "e"), ("d", "c"), ("e", "d"), ("f", "a"))
+    ]
+    with pytest.raises(GraphError) as refused:
+        Graph(name="cycles", tasks=tuple(tasks))
+    assert [each.message.split(": ")[1] for each in refused.value.problems] == [
+        "a → b → a; take one away",
+        "c → d → e → c; take one away",
+    ]
+
+
 def test_sessions_at_once_are_one_wave_and_what_needs_them_the_next() -> None:
     sessions = ("backend", "frontend", "docs")
     parallel = tuple(GraphTask(name, agent="x", prompt="Go") for name in sessions)
@@ -183,7 +295,8 @@ def test_what_is_no_graph_is_refused(
         Graph.load(file)
     assert file.name in str(refused.value)
     if suffix == ".toml" and not content.startswith(b"{"):
-        assert any(part in str(refused.value) for part in message.split("|"))
+        shown = "\n".join(refused.value.lines())
+        assert any(part in shown for part in message.split("|"))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
