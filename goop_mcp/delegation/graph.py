@@ -33,7 +33,7 @@ from goop_mcp.delegation.fields import (
     texts,
     whole,
 )
-from goop_mcp.delegation.lines import KeyPath, json_lines, line_of, toml_lines
+from goop_mcp.delegation.lines import KeyPath, json_lines, line_of, long_key_line, toml_lines
 from goop_mcp.delegation.parts import (
     NO_LIMITS,
     AgentKind,
@@ -375,6 +375,10 @@ def _load(file: Path, project: Path | None) -> Graph:
     shown = file.as_posix()
     content = _text_of(file, _LARGEST_FILE, shown)
     is_json = file.suffix == ".json"
+    # Before it is parsed, which takes the square of the length of such a key.
+    if not is_json and (line := long_key_line(content)) is not None:
+        problem = "a key has more than 50 parts; those of a graph have at most 4"
+        raise GraphError([GraphProblem((), problem, line)], shown)
 
     try:
         values = (

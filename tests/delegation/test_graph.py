@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.delegation.graph import Graph, GraphError
-from goop_mcp.delegation.lines import json_lines, line_of, toml_lines
+from goop_mcp.delegation.lines import json_lines, line_of, long_key_line, toml_lines
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphLimits, GraphTask
 from goop_mcp.delegation.placeholders import MissingValueError, fill_in
 from goop_mcp.delegation.states import NeededStep, readiness
@@ -397,6 +397,58 @@ def test_every_line_of_a_toml_file_is_found() -> None:
     }
     assert line_of(("t", "u", "v", "0"), toml_lines(text)) == 7
     assert line_of(("nothing",), toml_lines(text)) == 1
+
+
+KEY = ".".join(["k"] * 50_000)
+QUOTED = ".".join(['"\\""', "''"] * 25_000)
+WRITTEN = 'graph = 1\nname = """\nIt says \\""" and \'\n"""\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (f"{KEY} = 1\n", 1),
+        (f"{WRITTEN}[{KEY}]\n", 5),
+        (f"{WRITTEN}[tasks]\nx = {{ a = '''\n\" ''', {KEY} = 1 }}\n", 7),
+        (f"{WRITTEN}# it's\n{QUOTED} = 1\n", 6),
+        (f"{WRITTEN}{KEY.replace('.', ' . ')} = 1\n", 5),
+    ],
+)
+def test_a_key_of_thousands_of_parts_is_refused_before_it_is_parsed(
+    tmp_path: Path, content: str, line: int
+) -> None:
+    file = tmp_path / "graph.toml"
+    file.write_text(content)
+    began = time.process_time()
+    with pytest.raises(GraphError, match="more than 50 parts") as refused:
+        Graph.load(file)
+    assert time.process_time() - began < 1
+    assert [each.line for each in refused.value.problems] == [line]
+
+
+@pytest.mark.parametrize(
+    "value", ['"{}"', "'{}'", '"""\nIt\'s {}\n"""', "'''\n\"{}'''", '"x" # {}']
+)
+def test_texts_may_have_as_many_dots_as_they_want(tmp_path: Path, value: str) -> None:
+    text = 'graph = 1\nname = "dots"\n[agents.a]\nrun = "person"\n[tasks.t]\nagent = "a"\n'
+    file = tmp_path / "graph.toml"
+    file.write_text(f"{text}prompt = {value.format(KEY)}\n")
+    assert Graph.load(file).tasks[0].prompt.strip("\n\"It's ") in (KEY, "x")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *('\\"' * 2_000_000, '"' + '\\"' * 2_000_000, "'\"" * 2_000_000, "a" * 4_000_000),
+        *('"""' + 'a\\"' * 1_000_000, "'''" * 1_000_001, 'a."' * 1_000_000, "'" * 4_000_000),
+        "a." * 45 + '"' * 3_000_000,
+    ],
+    ids=str.__len__,
+)
+def test_what_is_no_toml_is_looked_through_in_one_pass(content: str) -> None:
+    began = time.process_time()
+    assert long_key_line(content) is None
+    assert time.process_time() - began < 4
 
 
 def test_every_line_of_a_json_file_is_found() -> None:
