@@ -24,7 +24,7 @@ from goop_mcp.cli.running import (
 )
 from goop_mcp.cli.streams import complain, emit, person_at_terminal, show, terminal_width
 from goop_mcp.delegation.changes import RunError, find_task
-from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
+from goop_mcp.delegation.drawing import PictureTooLargeError, draw_mermaid, draw_svg
 from goop_mcp.delegation.fields import duration
 from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.ledger import Ledger
@@ -458,8 +458,14 @@ def _page(view: RunView) -> str:
         ":root{color-scheme:light dark}body{font-family:system-ui,sans-serif;margin:2rem}"
         "td,th{text-align:left;padding:.2rem .8rem .2rem 0}svg{max-width:100%;height:auto}"
     )
+    try:
+        picture = draw_svg(view.graph, view.states)
+    except PictureTooLargeError as error:
+        # The table has all tasks as well.
+        picture = f"<p>{escape(str(error))}</p>\n"
+
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{style}</style>\n<h1>{title}</h1>\n{draw_svg(view.graph, view.states)}"
+        f"<style>{style}</style>\n<h1>{title}</h1>\n{picture}"
         f"<table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table>\n</html>\n"
     )

@@ -10,8 +10,9 @@ from typing import Final
 
 from goop_mcp.delegation.graph import Graph, waves_of
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
+from goop_mcp.errors import GoopError
 
-__all__ = ["draw_mermaid", "draw_svg"]
+__all__ = ["PictureTooLargeError", "draw_mermaid", "draw_svg"]
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 180, 52, 40, 56, 20
 _LONGEST: Final = 26
@@ -27,7 +28,13 @@ _COLORS: Final[Mapping[str, str]] = {
     "cancelled": "#7f8894",
 }
 _OTHER: Final = "#7f8894"
+# About 60 bytes each. A line has one for each row that it goes on.
+_MOST_PIECES: Final = 50_000
 _NONE_ADDED: Final[Mapping[str, GraphStep]] = {}
+
+
+class PictureTooLargeError(GoopError):
+    """Raised for a graph with so many lines that no browser shows its picture."""
 
 
 def draw_mermaid(graph: Graph, states: Mapping[str, str] | None = None) -> str:
@@ -65,7 +72,8 @@ def draw_svg(
     """Return the graph as an SVG, each wave in a row; `states` maps tasks to their states.
 
     `added` are the tasks that agents added to a run. `in_page`: the picture is a part of a page and
-    has the color of its text; otherwise its colors are readable on light and on dark.
+    has the color of its text; otherwise its colors are readable on light and on dark. Raises
+    PictureTooLargeError, which names other forms.
     """
     states, steps = states or {}, {**graph.steps, **added}
     text = "currentColor" if in_page else None
@@ -123,6 +131,13 @@ class _Layout:
         for name, step in steps.items():
             if isinstance(step, GraphTask):
                 lines += [(name, to) for to in step.feedback_to]
+        # Before the lanes, which are as many.
+        pieces = sum(abs(self._row[end] - self._row[start]) for start, end in lines)
+        if pieces > _MOST_PIECES:
+            raise PictureTooLargeError(
+                f"a picture of {len(steps):,} tasks and {len(lines):,} lines is too large; mermaid"
+                " and jsonl (json for a plan) hold the whole graph"
+            )
         lanes: list[dict[tuple[str, bool], list[str]]] = [{} for _ in waves]
         for start, end in lines:
             for row in self._between(start, end):

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from goop_mcp.delegation.changes import RunError, find_run, find_task, step_of
-from goop_mcp.delegation.drawing import draw_svg
+from goop_mcp.delegation.drawing import PictureTooLargeError, draw_svg
 from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
@@ -145,7 +145,7 @@ def waiting_steps(store: Store, *, most: int = 20) -> list[WaitingStep]:
 
 
 def draw_run(store: Store, view: RunView) -> str | None:
-    """Return a run as a picture for a page, None where it has too many tasks to be read.
+    """Return a run as a picture for a page, None where it has too many tasks or lines to be read.
 
     Tasks that agents added are in it.
     """
@@ -161,7 +161,10 @@ def draw_run(store: Store, view: RunView) -> str | None:
         }
 
     added = [each for each in view.tasks.values() if each.id not in view.graph.steps]
-    return draw_svg(view.graph, view.states, added=store.read(read), in_page=True)
+    try:
+        return draw_svg(view.graph, view.states, added=store.read(read), in_page=True)
+    except PictureTooLargeError:
+        return None
 
 
 def cancel(store: Store, run: str, task: str | None = None, *, by: str) -> list[str]:

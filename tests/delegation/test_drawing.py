@@ -1,3 +1,4 @@
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -7,10 +8,13 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
+from goop_mcp.delegation.drawing import PictureTooLargeError, draw_mermaid, draw_svg
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from goop_mcp.services.runs import draw_run, read_view
+from tests.cli.running import run
 from tests.delegation.graphs import write_login
+from tests.delegation.runners import Place
 
 STATES = {"plan": "accepted", "api": "running", "ui": "input_required", "docs": "failed"}
 SVG = "{http://www.w3.org/2000/svg}"
@@ -124,3 +128,38 @@ def points_of(path: str) -> Iterator[tuple[float, float]]:
                 ]
             yield left[0]
         here = ends[-1]
+
+
+def ladder(count: int) -> Graph:
+    """Return a graph in which each task needs all that come before it."""
+    names = [f"t{number}" for number in range(count)]
+    return Graph(
+        name="ladder",
+        agents=(GraphAgent("one", run="person"),),
+        tasks=tuple(
+            GraphTask(name, agent="one", needs=tuple(names[:at])) for at, name in enumerate(names)
+        ),
+    )
+
+
+def test_a_picture_that_nobody_could_open_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    # 44 tasks are 14,190 pieces of lines, 120 are 287,980.
+    assert len(draw_svg(ladder(44))) < 2_000_000
+    with pytest.raises(PictureTooLargeError, match=r"120 tasks and 7,140 lines .* mermaid"):
+        draw_svg(ladder(120))
+
+    graph = tmp_path / "ladder.json"
+    graph.write_text(json.dumps(ladder(120).to_dict()))
+    ended = run("delegate", graph, "--plan", "--format", "svg", cwd=tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert "mermaid" in ended.err
+
+    with Place(tmp_path, None) as place:
+        run_id = place.ledger.create(ladder(120), input={})
+        assert draw_run(place.store, read_view(place.store, run_id)) is None
+        with_page = place.ledger.create(ladder(70), input={})
+        assert draw_run(place.store, read_view(place.store, with_page)) is None
+    page = run("runs", "export", run_id, "--as", "html", cwd=tmp_path)
+    assert page.code == 0
+    assert "is too large" in page.out
+    assert "<td>t119</td>" in page.out
