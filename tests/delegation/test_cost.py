@@ -1,15 +1,21 @@
 """What a task costs in the database: bytes, and processor time in the metrics that are printed."""
 
+import ast
+import subprocess
 import sys
 import time
+from statistics import median
 
+import anyio
 import psycopg
 import pytest
 
+from goop_mcp.delegation import run_graph
 from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.ledger import Claim
 from goop_mcp.delegation.processes import this_process
 from goop_mcp.protocols import validate
+from goop_mcp.retry import ask_until_accepted
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Message, Usage
 from tests.delegation.reports import report
@@ -81,3 +87,45 @@ def test_a_thousand_tasks(
             f"\n{request.node.name}: {seconds:.2f} ms of processor time and"
             f" {size / 1000 / 1024:.1f} KiB a task\n"
         )
+
+
+@pytest.mark.delegation
+def test_a_graph_of_one_task_adds_milliseconds_to_its_call(
+    place: Place, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    graph = one_wave(1, parallel=1)
+
+    async def answer(_: str) -> str:
+        return report()
+
+    async def call() -> None:
+        outcome = await ask_until_accepted(answer, "Do task t00", protocol="goop_report")
+        assert outcome.accepted
+
+    async def delegate() -> None:
+        done = await run_graph(
+            graph, store=place.store, agents={"worker": answer}, project=place.folder
+        )
+        assert done.state == "finished"
+
+    times: dict[str, list[float]] = {"call": [], "graph": []}
+    for _ in range(30):
+        for name, act in (("call", call), ("graph", delegate)):
+            began = time.perf_counter()
+            anyio.run(act)
+            times[name].append((time.perf_counter() - began) * 1000)
+
+    # The shortest ones: whatever else the machine does, and its disk, only adds to them.
+    over = min(times["graph"]) - min(times["call"])
+    middle = median(times["graph"]) - median(times["call"])
+    with capsys.disabled():
+        sys.stderr.write(f"\n{request.node.name}: {over:.1f} ms (median {middle:.1f})\n")
+    # A server is asked fifty times for it, each time over a socket and by turns with all else.
+    assert over <= (10 if place.url is None else 50)
+
+
+def test_a_program_that_delegates_nothing_loads_nothing_of_it() -> None:
+    names = "[name for name in sys.modules if name.startswith('goop_mcp.')]"
+    words = [sys.executable, "-c", f"import goop_mcp, sys; print({names})"]
+    loaded = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert ast.literal_eval(loaded) == ["goop_mcp.errors", "goop_mcp.on_demand"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from tests.delegation.runners import USUAL, Place, check_run, one_wave, within
 from tests.postgres import Server
@@ -20,6 +21,11 @@ TASKS = 12
 AWAY = 20.0
 # The lease outlasts the time that the database is away, as the usual one does.
 PATIENT = replace(USUAL, seconds=0.3)
+# They keep the setting that they began with.
+END_SESSIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
 
 
 def carry_out(place: Place, trouble: Callable[[int], None], errors: Path) -> None:
@@ -64,6 +70,30 @@ def test_a_server_that_is_gone_for_twenty_seconds(tmp_path: Path) -> None:
         with Place(tmp_path, database.url()) as place:
             carry_out(place, restart, tmp_path / "errors")
     assert "the database does not answer" in (tmp_path / "errors").read_text()
+
+
+@pytest.mark.delegation
+def test_a_server_that_takes_no_changes_for_a_while(tmp_path: Path) -> None:
+    """As servers that are run by others become when their disk is full."""
+    errors = tmp_path / "errors"
+    with Server() as server, server.database() as database:
+
+        def refuse_changes(_pid: int) -> None:
+            with database.connect() as connection:
+                name = Identifier(database.name)
+                only_reads = SQL("ALTER DATABASE {} SET default_transaction_read_only = on")
+                connection.execute(only_reads.format(name))
+                connection.execute(END_SESSIONS)
+                within(60, lambda: "the database does not answer" in errors.read_text())
+                time.sleep(3)
+                only_reads = SQL("ALTER DATABASE {} RESET default_transaction_read_only")
+                connection.execute("SET default_transaction_read_only = off")
+                connection.execute(only_reads.format(name))
+                connection.execute(END_SESSIONS)
+
+        with Place(tmp_path, database.url()) as place:
+            carry_out(place, refuse_changes, errors)
+    assert "read-only" in errors.read_text()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the files of another process")

@@ -121,13 +121,14 @@ def test_a_cancelled_task_ends_its_program_and_leaves_out_what_needs_it(place: P
     run = place.ledger.create(graph, input={})
     runner = place.start(run, PATIENT)
     within(60, lambda: place.count("program") == 1)
+    [program] = place.entries("program")
+    assert all(lives(pid) for pid in program["programs"])
     place.ledger.cancel(run, "a", by="Kim")
+    within(2, lambda: not any(lives(pid) for pid in program["programs"]))
     assert runner.wait(timeout=60) == 0
 
     check_run(place.store, run)
     assert place.states(run) == {"a": "cancelled", "b": "skipped", "c": "accepted"}
-    [program] = place.entries("program")
-    assert not any(lives(pid) for pid in program["programs"])
 
 
 def test_a_kill_in_the_third_attempt_asks_the_third_again_and_no_other(place: Place) -> None:
