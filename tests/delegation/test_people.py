@@ -1,0 +1,96 @@
+"""Persons answer and cancel while others do so too, and while runners work: one decision counts."""
+
+import json
+import random
+import threading
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from goop_mcp.delegation.ledger import RunError
+from goop_mcp.delegation.states import ENDED
+from goop_mcp.store.graph_rows import GraphTaskRow
+from tests.delegation.runners import USUAL, Place, check_run, one_wave, within
+from tests.delegation.test_doors import GATED
+
+TASKS = 12
+
+
+def gate(place: Place, run: str) -> GraphTaskRow:
+    row = place.store.read(lambda reading: reading.graphs.task(run, "ship"))
+    assert row is not None
+    return row
+
+
+def answer_at_once(place: Place, run: str, people: int) -> list[str | None]:
+    """Answer the gate of a run in as many threads; return what each is told, None for nothing."""
+    ready = threading.Barrier(people)
+    told: list[str | None] = []
+
+    def answer(number: int) -> None:
+        ready.wait(timeout=60)
+        try:
+            place.ledger.answer(run, "ship", ("yes", "no")[number % 2], by=f"p{number}")
+            told.append(None)
+        except RunError as error:
+            told.append(str(error))
+
+    threads = [threading.Thread(target=answer, args=(each,)) for each in range(people)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+
+    return told
+
+
+def test_of_many_who_answer_one_gate_at_once_one_decides(any_place: Place) -> None:
+    for _ in range(5):
+        run = any_place.ledger.create(GATED, input={})
+        told = answer_at_once(any_place, run, people=8)
+        ship = gate(any_place, run)
+        assert (ship.state, ship.decision) in (("accepted", "yes"), ("skipped", "no"))
+        # Each of the others learns what was decided.
+        refused = (
+            f"ship does not wait for an answer: it is {ship.state}, decided as {ship.decision!r}"
+        )
+        assert Counter(told) == {None: 1, refused: 7}
+        check_run(any_place.store, run)
+
+
+def cancel_after(place: Place, begun: int) -> str:
+    """Cancel a run when so many of its calls have begun; return its state."""
+    run = place.ledger.create(one_wave(TASKS, parallel=3), input={})
+    before = place.count("begin")
+    runner = place.start(run, replace(USUAL, seconds=0.05))
+    within(60, lambda: place.count("begin") >= before + begun)
+    place.ledger.cancel(run, by="Kim")
+    assert runner.wait(timeout=60) == 0
+
+    check_run(place.store, run)
+    assert set(place.states(run).values()) <= ENDED
+    events = place.store.read(lambda reading: reading.graphs.events(run))
+    cancelled = next(each.seq for each in events if each.what == "cancel")
+    # Nobody is asked anything afterwards, and what was accepted was so once.
+    assert not [each for each in events if each.what == "asked" and each.seq > cancelled]
+    accepted = [each for each in events if json.loads(each.data).get("to") == "accepted"]
+    assert len(accepted) == Counter(place.states(run).values())["accepted"]
+    # Another runner finds nothing to do.
+    asked = place.count("begin")
+    place.finish(run)
+    assert place.count("begin") == asked
+
+    return place.ledger.run(run).state
+
+
+@pytest.mark.parametrize("begun", [0, 2, 7])
+def test_a_run_is_cancelled_at_any_moment(any_place: Place, begun: int) -> None:
+    assert cancel_after(any_place, begun) == "cancelled"
+
+
+@pytest.mark.delegation
+def test_runs_are_cancelled_at_many_moments(any_place: Place) -> None:
+    chance = random.Random(21)
+    states = [cancel_after(any_place, chance.randrange(TASKS + 1)) for _ in range(20)]
+    assert set(states) <= {"cancelled", "finished"}
