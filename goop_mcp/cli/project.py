@@ -218,7 +218,10 @@ def amend(*, reason: str | None) -> ProjectStep:
 def decide(
     *, task: str | None, blocker: str | None, choice: str | None, comment: str | None
 ) -> ProjectStep:
-    """Answer what a blocker asks. Its task is then to be done with this decision."""
+    """Answer what a blocker asks. Its task is then to be done with this decision.
+
+    Gates and tasks of `goop-mcp delegate` are decided with `goop-mcp runs answer`.
+    """
     return ProjectStep(action="decide", task=task, blocker=blocker, choice=choice, comment=comment)
 
 

@@ -24,17 +24,17 @@ def gate(place: Place, run: str) -> GraphTaskRow:
 
 
 def answer_at_once(place: Place, run: str, people: int) -> list[str | None]:
-    """Answer the gate of a run in as many threads; return what each is told, None for nothing."""
+    """Answer the gate of a run in as many threads; return each refusal, None for a success."""
     ready = threading.Barrier(people)
-    told: list[str | None] = []
+    heard: list[str | None] = []
 
     def answer(number: int) -> None:
         ready.wait(timeout=60)
         try:
             place.ledger.answer(run, "ship", ("yes", "no")[number % 2], by=f"p{number}")
-            told.append(None)
+            heard.append(None)
         except RunError as error:
-            told.append(str(error))
+            heard.append(str(error))
 
     threads = [threading.Thread(target=answer, args=(each,)) for each in range(people)]
     for thread in threads:
@@ -42,20 +42,20 @@ def answer_at_once(place: Place, run: str, people: int) -> list[str | None]:
     for thread in threads:
         thread.join(timeout=60)
 
-    return told
+    return heard
 
 
 def test_of_many_who_answer_one_gate_at_once_one_decides(any_place: Place) -> None:
     for _ in range(5):
         run = any_place.ledger.create(GATED, input={})
-        told = answer_at_once(any_place, run, people=8)
+        heard = answer_at_once(any_place, run, people=8)
         ship = gate(any_place, run)
         assert (ship.state, ship.decision) in (("accepted", "yes"), ("skipped", "no"))
         # Each of the others learns what was decided.
         refused = (
             f"ship does not wait for an answer: it is {ship.state}, decided as {ship.decision!r}"
         )
-        assert Counter(told) == {None: 1, refused: 7}
+        assert Counter(heard) == {None: 1, refused: 7}
         check_run(any_place.store, run)
 
 
