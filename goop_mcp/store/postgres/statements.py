@@ -212,10 +212,15 @@ WITH best AS MATERIALIZED (
     SELECT to_tsquery('english', word) AS query, weight
     FROM unnest(%(words)s::text[], %(weights)s::float8[]) AS given(word, weight)
 )
-SELECT id, revision, (0.5 + importance) * (
+SELECT memories.id, revision, (0.5 + importance) * (
     SELECT sum(weight * ts_rank(tsv, query)) FROM words WHERE tsv @@ query
 ) AS score
-FROM best JOIN goop.memories USING (id) WHERE {mine} AND {wanted}
+FROM best CROSS JOIN LATERAL (
+    -- OFFSET keeps this from being joined in another order: until the table is analysed, the
+    -- planner takes it for empty and would read all of it.
+    SELECT id, revision, importance FROM goop.memories
+    WHERE {mine} AND id = best.id AND {wanted} OFFSET 0
+) AS memories
 ORDER BY score DESC NULLS LAST, revision DESC, id DESC LIMIT %(limit)s
 """)
 ADD_MEMORY = _statement("""

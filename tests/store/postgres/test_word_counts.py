@@ -1,12 +1,15 @@
 """How frequent words are, which is counted one by one only where that is cheap."""
 
 from functools import partial
+from typing import Any
 
 import pytest
+from psycopg.sql import SQL
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.postgres import PostgresStore
+from goop_mcp.store.postgres import PostgresStore, statements
 from goop_mcp.store.records import MemoryFilter, Operator
+from goop_mcp.store.search_text import project_token
 from tests.postgres import Database
 from tests.store.postgres.samples import memory, save
 
@@ -66,3 +69,38 @@ def test_a_rare_word_finds_its_memories_among_those_with_frequent_words(
     full_store: PostgresStore,
 ) -> None:
     assert _found(full_store, "cache", "seldom", "session") == [11907, 11807, 11707, 11607, 11507]
+
+
+@pytest.mark.usefixtures("full_store")
+def test_a_search_reads_no_more_memories_than_candidates_before_any_analyze(
+    database: Database,
+) -> None:
+    values: dict[str, Any] = {
+        "tenant": "default",
+        "project": "shop",
+        "query": "cache",
+        "required": f"'{project_token('default', 'shop')}'",
+        "min_importance": 0.0,
+        "types": [],
+        "concepts": [],
+        "after": 0,
+        "best": 200,
+        "limit": 5,
+        "words": ["cache"],
+        "weights": [1.0],
+    }
+    with database.connect() as admin:
+        admin.execute("DELETE FROM pg_statistic WHERE starelid = 'goop.memories'::regclass")
+        for name in ("tenant", "project"):
+            admin.execute("SELECT set_config(%s, %s, false)", (f"app.{name}", values[name]))
+        [row] = admin.execute(SQL("EXPLAIN (ANALYZE, FORMAT JSON) ") + statements.SEARCH, values)
+
+    nodes = [row[0][0]["Plan"]]
+    for node in nodes:
+        nodes += node.get("Plans", ())
+    read = [
+        node["Actual Rows"] * node["Actual Loops"]
+        for node in nodes
+        if node.get("Relation Name") == "memories"
+    ]
+    assert read == [200]
