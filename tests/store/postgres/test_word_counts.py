@@ -1,7 +1,7 @@
 """How frequent words are, which is counted one by one only where that is cheap."""
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from psycopg.sql import SQL
@@ -93,9 +93,11 @@ def test_a_search_reads_no_more_memories_than_candidates_before_any_analyze(
         admin.execute("DELETE FROM pg_statistic WHERE starelid = 'goop.memories'::regclass")
         for name in ("tenant", "project"):
             admin.execute("SELECT set_config(%s, %s, false)", (f"app.{name}", values[name]))
-        [row] = admin.execute(SQL("EXPLAIN (ANALYZE, FORMAT JSON) ") + statements.SEARCH, values)
+        [(plan,)] = admin.execute(
+            SQL("EXPLAIN (ANALYZE, FORMAT JSON) ") + statements.SEARCH, values
+        ).fetchall()
 
-    nodes = [row[0][0]["Plan"]]
+    nodes = [cast(Any, plan)[0]["Plan"]]
     for node in nodes:
         nodes += node.get("Plans", ())
     read = [
