@@ -70,6 +70,10 @@ _CUT_REPLY: Final = 100_000
 # Neither space nor part of a word: what ends one text never begins a secret with the next one. In
 # ASCII, which is looked through several times as fast as other texts.
 _APART: Final = "\n\x01\n"
+# What events hold of our own: numbers, states, names of rules. All else may hold a secret.
+_OWN_DATA: Final = frozenset(
+    {"from", "to", "owner", "host", "attempt", "way", "accepted", "seconds", "tokens", "rules"}
+)
 # Made once: `json.dumps` makes one for each call, which takes longer than to write an event.
 _JSON: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
@@ -100,6 +104,7 @@ class RunChange:
         self._last_seq = run.last_seq
         self._moving: set[str] = set()
         self._events: list[GraphEventRow] = []
+        self._may_hold_secrets = False
         self._clean: set[str] = set()
         self._circuits: dict[str, CircuitRow | None] = {}
 
@@ -115,6 +120,7 @@ class RunChange:
     def event(self, task: str | None, what: str, data: Mapping[str, JsonValue]) -> None:
         """Append an event; `save` writes it."""
         self._last_seq += 1
+        self._may_hold_secrets |= not data.keys() <= _OWN_DATA
         self._events.append(
             GraphEventRow(
                 run=self.run.id,
@@ -140,11 +146,10 @@ class RunChange:
                 self.event(None, "run", {"state": state})
 
         # In one statement, and looked at for secrets together: there are several in each step.
-        data = redact(_APART.join(each.data for each in self._events))
-        if data.count:
+        if self._may_hold_secrets and redact(_APART.join(each.data for each in self._events)).count:
             self._events = [e._replace(data=redact(e.data).text) for e in self._events]
         self._rows.add(*self._events)
-        self._events = []
+        self._events, self._may_hold_secrets = [], False
         self.run = self.run._replace(last_seq=self._last_seq)
         self._rows.set(self.run, was=self._was)
         self._was, self._has_moved = self.run, False
