@@ -45,7 +45,7 @@ __all__ = [
     "FAILURES_THAT_OPEN",
     "RunChange",
     "RunError",
-    "RunNotFoundError",
+    "UnknownRunError",
     "as_json",
     "epoch",
     "find_run",
@@ -82,7 +82,7 @@ class RunError(GoopError):
     """Raised for what cannot be done with a run, such as an answer to a gate that is answered."""
 
 
-class RunNotFoundError(RunError, LookupError):
+class UnknownRunError(RunError, LookupError):
     """Raised when no run has the id."""
 
 
@@ -720,11 +720,11 @@ def _read_step(kind: str, spec: str) -> GraphStep:
 
 
 def find_run(reading: ReadTransaction, id: str) -> GraphRunRow:
-    """Return a run. Raises RunNotFoundError, which names the runs that there are."""
+    """Return a run. Raises UnknownRunError, which names the runs that there are."""
     found = reading.graphs.run(id)
     if found is None:
         known = ", ".join(each.id for each in reading.graphs.runs(include_ended=True)[:5])
-        raise RunNotFoundError(
+        raise UnknownRunError(
             f"there is no run {id!r}; "
             + (f"known are {known}" if known else "goop-mcp delegate GRAPH starts one")
         )
