@@ -19,13 +19,14 @@ _TOML_TOKEN: Final = re.compile(
     r"|(?P<comment>#[^\n]*)|(?P<mark>[\n\[\]{}=.,])|(?P<bare>[^\s\[\]{}=.,\"'#]+)",
     re.DOTALL,
 )
-_KEY_PART: Final = r"(?:[\w-]++|\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+')"
+_KEY_PART: Final = r"(?:[\w-]++|\"(?>(?:[^\"\\\n]|\\.)*)\"|'[^'\n]*+')"
 # For text that nobody has parsed yet: what does not end is one token up to where it would have to,
 # so that this scan is one pass as well.
 _LONG_KEY: Final = re.compile(
-    r"\"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*+(?:\"{3,5})?|'''(?:[^']|'(?!''))*+(?:'{3,5})?|#[^\n]*+"
+    r"\"\"\"(?>(?:[^\"\\]|\\.|\"(?!\"\"))*)(?:\"{3,5})?|'''(?>(?:[^']|'(?!''))*)(?:'{3,5})?"
+    r"|#[^\n]*+"
     rf"|(?P<long>{_KEY_PART}(?:[ \t]*+\.[ \t]*+{_KEY_PART}){{50}})"
-    r"|\"(?:[^\"\\\n]|\\.)*+\"?|'[^'\n]*+'?|[\w-]++",
+    r"|\"(?>(?:[^\"\\\n]|\\.)*)\"?|'[^'\n]*+'?|[\w-]++",
     re.DOTALL | re.ASCII,
 )
 _JSON_TOKEN: Final = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<mark>[\n\[\]{}:,])', re.DOTALL)

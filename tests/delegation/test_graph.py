@@ -120,7 +120,6 @@ def test_what_is_wrong_is_refused_with_its_line(
     assert refused.value.lines()[0].startswith(f"{file.as_posix()}:{line}: ")
 
 
-@requirement("H-68")
 def problems_in(folder: Path, content: str) -> list[tuple[int | None, str, str]]:
     file = folder / "graph.toml"
     file.write_text(content)
@@ -129,6 +128,7 @@ def problems_in(folder: Path, content: str) -> list[tuple[int | None, str, str]]
     return [(e.line, ".".join(e.path), e.message.split(";")[0]) for e in refused.value.problems]
 
 
+@requirement("H-68")
 def test_what_is_wrong_in_different_ways_is_named_at_once(tmp_path: Path) -> None:
     found = problems_in(
         tmp_path,

@@ -16,7 +16,7 @@ __all__ = ["DemoTerminal"]
 _STYLES: Final = {"error": "red", "warning": "yellow", "info": "cyan"}
 _INDENT: Final = "  "
 _TAG: Final = re.compile(r"""(</?)([A-Za-z][\w.-]*)((?:\s+[\w.-]+="[^"<]*")*)(\s*/?>)""")
-_ATTRIBUTE: Final = re.compile(r"""([\w.-]+=)("[^"]*")""")
+_ATTRIBUTE: Final = re.compile(r"""((?<![\w.-])[\w.-]+=)("[^"]*")""")
 
 
 class DemoTerminal:
