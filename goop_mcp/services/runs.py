@@ -302,6 +302,8 @@ def record_task(
     with the reason, for a report that is not recorded.
     """
     result = json.loads(row.result or "{}")
+    if not result.get("text"):
+        raise RunError(f"the reply of {row.id} was not kept, as --keep-output of its run says")
     step = step_of(row)
     recorded = record_report(
         result.get("text") or "",
