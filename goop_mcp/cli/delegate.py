@@ -83,6 +83,13 @@ def _values(
     show_default=True,
     help="Who delivers tasks with --runner-only: the claims in the tables, or a queue.",
 )
+@click.option(
+    "--keep-output",
+    "keep",
+    type=click.Choice(["none", "failed", "all"]),
+    help="Of which attempts a new run keeps messages and replies once their task has ended"
+    " [default: all].",
+)
 @click.option("--detach", is_flag=True, help="Run in the background; print the id of the run.")
 @click.option(
     "--format",
@@ -106,6 +113,7 @@ def delegate(
     trust: tuple[str, ...],
     runner_only: bool,
     dispatcher: str,
+    keep: str | None,
     detach: bool,
     form: str,
     project: str | None,
@@ -135,6 +143,7 @@ def delegate(
                 "--plan": plan,
                 "--input": values,
                 f"--{again}": again,
+                "--keep-output": keep,
                 "--detach": detach,
             }
         )
@@ -170,7 +179,7 @@ def delegate(
         if not may_run(loaded, settings.project, trust=trust):
             return A_PERSON
         with AppContext(settings) as application:
-            run = _begin(application, loaded, values, again=again)
+            run = _begin(application, loaded, values, again=again, keep=keep)
         if detach:
             return run_detached(settings, run, parallel=parallel)
         return run_here(settings, run, form=form, parallel=parallel)
@@ -194,7 +203,12 @@ def _refuse_what_is_for_one_run(given: Mapping[str, object]) -> None:
 
 
 def _begin(
-    application: AppContext, graph: Graph, values: Mapping[str, str], *, again: str | None
+    application: AppContext,
+    graph: Graph,
+    values: Mapping[str, str],
+    *,
+    again: str | None,
+    keep: str | None,
 ) -> str:
     """Return the id of a new run, or of the one that is not done and goes on with this graph."""
     store = application.store
@@ -216,9 +230,14 @@ def _begin(
     # on record.
     agent_makers(graph, project=application.settings.project)
     if again != "resume" or unfinished is None:
-        return ledger.create(graph, input=values)
+        options = None if keep is None else {"keep_output": keep}
+        return ledger.create(graph, input=values, options=options)
     if values:
         raise WrongCallError("a run keeps its input; leave --input out, or say --new")
+    if keep is not None:
+        raise WrongCallError(
+            "what a run keeps is set when it begins; leave --keep-output out, or say --new"
+        )
     if unfinished.graph_hash != graph.digest:
         kept = ledger.change_graph(unfinished.id, graph)
         complain(f"the graph has changed; kept are {', '.join(kept) or 'no tasks'}")

@@ -2,22 +2,33 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 
 import click
 
 from goop_mcp import services
 from goop_mcp.cli.init import init
-from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_application
+from goop_mcp.cli.options import (
+    COLOUR,
+    DATABASE,
+    PROJECT,
+    PROJECT_ID,
+    WrongCallError,
+    opened_application,
+)
 from goop_mcp.cli.pages import show_page, with_commands_of_the_terminal
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.status import WAITING, status
 from goop_mcp.cli.streams import complain, emit_json, person_at_terminal, show
+from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError, StoreError, UnknownNameError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.services.project_steps import ProjectStep, StepArgumentError, StepResult
+from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.settings import SettingsError
 from goop_mcp.workflow.phases import PHASES
+from goop_mcp.workspace.layout import FOLDER
 
 __all__ = ["project"]
 
@@ -30,6 +41,16 @@ _REASON = click.option(
     "--reason", metavar="TEXT", help="Why; it is logged in ADL.md and shown to the person."
 )
 _COMMENT = click.option("--comment", metavar="TEXT", help="What to add to the answer.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RunDecision:
+    """The answer to a gate of a run, or about a task of it that waits."""
+
+    run: str
+    task: str
+    choice: str | None
+    comment: str | None
 
 
 class _Project(Subcommands):
@@ -50,7 +71,7 @@ def project() -> None:
     """
 
 
-def _step(command: Callable[..., ProjectStep]) -> Callable[..., int]:
+def _step(command: Callable[..., ProjectStep | _RunDecision]) -> Callable[..., int]:
     """Take the step that `command` returns, with the options of every step."""
 
     @wraps(command)
@@ -66,7 +87,15 @@ def _step(command: Callable[..., ProjectStep]) -> Callable[..., int]:
         step = command(**values)
         with opened_application(project, database=database, project_id=project_id) as application:
             try:
-                result = _taken(application.writing_context(), step, asks=form == "text")
+                # A pipe on either side means that a program runs the command, or reads its answer.
+                asks = form == "text" and all(
+                    stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)
+                )
+                result = (
+                    _decided(application, step, asks=asks)
+                    if isinstance(step, _RunDecision)
+                    else _taken(application.writing_context(), step, asks=asks)
+                )
             except (SettingsError, StoreError, StepArgumentError, UnknownNameError):
                 raise
             except GoopError as error:
@@ -102,10 +131,6 @@ def _taken(
     project_context: "services.project_context.ProjectContext", step: ProjectStep, *, asks: bool
 ) -> StepResult:
     """Return the result of `step`, after a person at the terminal has answered its question."""
-    # A pipe on either side means that a program runs the command, or reads its answer.
-    asks = asks and all(
-        stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)
-    )
     by = person_at_terminal()
     steps = services.project_steps
 
@@ -122,6 +147,59 @@ def _taken(
 
     return steps.answer_confirmation(
         project_context, result.confirmation.id, accept=answer, via=by, now=written(utc_now())
+    )
+
+
+def _decided(application: AppContext, decision: _RunDecision, *, asks: bool) -> StepResult:
+    """Return what became of `decision`, after a person at the terminal has confirmed it.
+
+    As with blockers, it is recorded as reported where nobody can be asked, unless the project wants
+    a person to decide.
+    """
+    run, task, choice = decision.run, decision.task, decision.choice
+    waits = services.runs.waiting_step(application.store, run, task)
+    if choice not in waits.answers:
+        given = "missing" if choice is None else repr(choice)
+        raise StepArgumentError(
+            f"choice is {given}; expected one of {', '.join(waits.answers)}, for {waits.question!r}"
+        )
+
+    by = person_at_terminal()
+    if asks:
+        show(f"Run {run}, {task}:\n{waits.question}\n")
+        answer = _answer(f"decide {choice}")
+        if answer is False:
+            return StepResult(status="refused", action="decide", message=f"{task}: not decided.")
+        is_open = answer is None
+    else:
+        is_open = read_policy(str(application.files.root))[0].confirm_decisions
+        by = f"reported by {by}"
+    if is_open:
+        command = f"goop-mcp project decide --run {run} --task {task} --choice {choice}"
+        return StepResult(
+            status="waiting",
+            action="decide",
+            message=f"Waiting for a person: run `{command}` in a terminal, or open `goop-mcp ui`.",
+            command=command,
+        )
+
+    note = decision.comment or ""
+    state = services.runs.decide(application.store, run, task, choice, by=by, note=note)
+    remarks = [f"The run is {state.replace('_', ' ')}."]
+    if not application.settings.writes_files or application.files.exists(FOLDER):
+        recorded = services.runs.record_by_hand(
+            application.writing_context(),
+            run,
+            task,
+            rules=application.rules,
+            now=written(utc_now()),
+        )
+        remarks += [remark for _, remark in recorded]
+    if state == "running":
+        remarks.append(f"To continue, if nobody runs it: goop-mcp runs resume {run}")
+
+    return StepResult(
+        status="done", action="decide", message=f"{task}: {choice}.", remarks=tuple(remarks)
     )
 
 
@@ -209,19 +287,35 @@ def amend(*, reason: str | None) -> ProjectStep:
     return ProjectStep(action="amend_spec", reason=reason)
 
 
-@project.command(short_help="Answer a blocker.")
-@click.option("--task", metavar="ID", help="The blocked task, where several are.")
+@project.command(short_help="Answer a blocker, or a gate of a run.")
+@click.option("--task", metavar="ID", help="The blocked task; with --run its gate or task.")
 @click.option("--blocker", metavar="TEXT", help="A part of its text, instead of the task.")
+@click.option("--run", metavar="RUN", help="A run of `delegate`, whose gate or task waits.")
 @click.option("--choice", metavar="TEXT", help="The letter of an option, or an answer.")
 @_COMMENT
 @_step
 def decide(
-    *, task: str | None, blocker: str | None, choice: str | None, comment: str | None
-) -> ProjectStep:
+    *,
+    task: str | None,
+    blocker: str | None,
+    run: str | None,
+    choice: str | None,
+    comment: str | None,
+) -> ProjectStep | _RunDecision:
     """Answer what a blocker asks. Its task is then to be done with this decision.
 
-    Gates and tasks of `goop-mcp delegate` are decided with `goop-mcp runs answer`.
+    With --run, answer the gate --task of a run of `goop-mcp delegate`, or decide about a task that
+    waits: `retry` (the agent is asked again, with the comment), `accept` (its work is taken as it
+    is) or `fail`. `goop-mcp runs show RUN` shows what waits.
     """
+    if run is not None:
+        if task is None or blocker is not None:
+            raise WrongCallError(
+                "--run needs --task, its gate or task that waits, and no --blocker;"
+                f" `goop-mcp runs show {run}` shows what waits"
+            )
+        return _RunDecision(run=run, task=task, choice=choice, comment=comment)
+
     return ProjectStep(action="decide", task=task, blocker=blocker, choice=choice, comment=comment)
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import anyio
 import click
 
-from goop_mcp import delegation
+from goop_mcp import delegation, services
 from goop_mcp.cli.display import event_json, event_line, show_run_lines, shown_live
 from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.streams import complain, emit, show, start_log, terminal_width
@@ -20,7 +20,7 @@ from goop_mcp.delegation.agents import agent_makers, commands_of
 from goop_mcp.delegation.dispatch import Dispatcher, LeaseDispatcher, RunnerMaker
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger
-from goop_mcp.delegation.runner import CountOutcome, Runner, try_to_record
+from goop_mcp.delegation.runner import CountOutcome, Runner
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.task_gauge import export_task_states
 from goop_mcp.delegation.trusting import is_trusted_graph, trust_graph
@@ -212,20 +212,17 @@ def run_all_here(
 
 
 def record_by_hand(application: AppContext, run: str, task: str) -> None:
-    """Record the report of a task that a person accepted or wrote, and say what became of it.
-
-    It may have been the last task of its run, which no runner looks at again.
-    """
-    record, ledger = _recorder(application), Ledger(application.store)
-    if record is None:
+    """Record the report of a task that a person accepted or wrote, and say what became of it."""
+    if not _is_project(application):
         return
-    for row in ledger.unrecorded(run, task):
-        number, why = try_to_record(record, row)
-        ledger.set_report(row, number, why=why)
+    context, now = application.writing_context(), written(utc_now())
+    for number, remark in services.runs.record_by_hand(
+        context, run, task, rules=application.rules, now=now
+    ):
         if number is None:
-            complain(f"its report is not recorded, `goop-mcp runs resume {run}` tries again: {why}")
+            complain(remark)
         else:
-            show(f"recorded as report {number}\n")
+            show(f"{remark}\n")
 
 
 def _recorder(application: AppContext) -> Callable[[GraphTaskRow], int] | None:

@@ -50,6 +50,7 @@ __all__ = [
     "epoch",
     "find_run",
     "find_task",
+    "kept_result",
     "kept_text",
     "key_of_gate",
     "pause_after",
@@ -261,6 +262,9 @@ class RunChange:
         moved = row._replace(state=state, **values)
         self._rows.move_task(moved, was=row)
         self._note_move(row, moved)
+        # Not before: whoever resumes the task goes on from the texts of its attempts.
+        if state in ENDED and row.state != state and row.kind == "task":
+            self._drop_texts(row.id)
         return moved
 
     def _note_move(self, row: GraphTaskRow, moved: GraphTaskRow) -> None:
@@ -279,6 +283,25 @@ class RunChange:
         if moved.message:
             data["message"] = moved.message
         self.event(row.id, "state", data)
+
+    def _drop_texts(self, task: str) -> None:
+        """Remove the texts of the attempts of a task that the run is not to keep."""
+        keep = kept_output(self.run)
+        if keep == "all":
+            return
+        for each in self._rows.attempts(self.run.id, task):
+            outcome = None if each.outcome is None else json.loads(each.outcome)
+            verdict = (outcome or {}).get("verdict") or {}
+            # Failed attempts are worth keeping where accepted ones are not: somebody will look for
+            # the reason.
+            if keep == "failed" and verdict.get("verdict") != "accepted":
+                continue
+            changed = each._replace(
+                message="", outcome=None if outcome is None else as_json(_without_texts(outcome))
+            )
+            # Those of earlier rounds are empty already.
+            if changed != each:
+                self._rows.set(changed, was=each)
 
     def take(
         self,
@@ -375,12 +398,11 @@ class RunChange:
         """
         # Before anything is written: it looks at the run as it was when the report came.
         expansion = decide(self._snapshot(row))
-        kept = as_json(self._redacted(result))
         ended = {
             "owner": recorder,
             "lease_until": None,
             "program_pid": None,
-            "result": kept,
+            "result": as_json(self._redacted(result)),
             "session": session,
         }
         if expansion.state == "input_required":
@@ -400,6 +422,9 @@ class RunChange:
             )
             return expansion
 
+        # Whoever records the report needs its text until then; a person's is always recorded later.
+        is_needed = recorder is not None or row.state != "running"
+        ended["result"] = ended["result"] if is_needed else kept_result(ended["result"], self.run)
         # A task that waits for what it sent back is done for now as well: it begins again later.
         self.move(row, "accepted", reason=None, message=None, **ended)
         step = step_of(row)
@@ -614,12 +639,7 @@ class RunChange:
         )
         outcome = None
         if attempt is not None:
-            # Failed replies are worth keeping where accepted ones are not: somebody will look for
-            # the reason.
-            values = self._redacted(_without_excess(attempt).to_dict())
-            if not keeps(self.run, failed=not attempt.accepted):
-                values["message"] = ""
-            outcome = as_json(values)
+            outcome = as_json(self._redacted(_without_excess(attempt).to_dict()))
         self._rows.set(row._replace(outcome=outcome, ended_at=self.at), was=row)
         if attempt is None:
             return
@@ -753,15 +773,43 @@ def key_of_gate(gate: GraphGate) -> str:
     return as_json([gate.question, list(gate.answers)])
 
 
-def kept_text(text: str, run: GraphRunRow, *, failed: bool) -> str:
-    """Return a text as it is stored: redacted, and empty where the run is to keep none."""
-    return storable_text(redact(text).text) if keeps(run, failed=failed) else ""
+def kept_text(text: str) -> str:
+    """Return a text as it is stored: redacted."""
+    return storable_text(redact(text).text)
 
 
-def keeps(run: GraphRunRow, *, failed: bool) -> bool:
-    """Whether a run is to keep the texts of an attempt."""
+def kept_output(run: GraphRunRow) -> KeepOutput:
+    """Return of which attempts a run keeps the texts once their task has ended."""
     keep: KeepOutput = json.loads(run.options).get("keep_output", "all")
-    return keep == "all" or (keep == "failed" and failed)
+    return keep
+
+
+def kept_result(result: str | None, run: GraphRunRow) -> str | None:
+    """Return the result of an accepted task as the run keeps it: without the reply, if so asked.
+
+    Its envelope stays, which the prompts of other tasks take values from.
+    """
+    if result is None or kept_output(run) == "all":
+        return result
+    return as_json({**json.loads(result), "text": ""})
+
+
+def _without_texts(outcome: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return an attempt as JSON without its texts; the reason of a rejection stays."""
+    kept = {**outcome, "message": "", "read_text": None, "span": None}
+    if outcome.get("reply") is not None:
+        kept["reply"] = ""
+    verdict = outcome.get("verdict")
+    if isinstance(verdict, dict):
+        # Repairs and evidence quote the reply, as findings do.
+        findings = [{**each, "found": None} for each in verdict["findings"]]
+        verdict |= {"envelope": None, "repaired_text": None, "repairs": [], "findings": findings}
+        verdict.pop("evidence", None)
+        if verdict["feedback"] is not None:
+            verdict["feedback"] = ""
+        kept["verdict"] = verdict
+
+    return kept
 
 
 def _without_excess(attempt: Attempt) -> Attempt:

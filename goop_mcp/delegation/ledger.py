@@ -23,6 +23,7 @@ from goop_mcp.delegation.changes import (
     epoch,
     find_run,
     find_task,
+    kept_result,
     kept_text,
     key_of_gate,
     pause_after,
@@ -705,7 +706,7 @@ class Ledger:
                 fence=row.fence,
                 way=message.way,
                 # Redacted on the way in: no later reader has to remember it.
-                message=kept_text(message.text, change.run, failed=True),
+                message=kept_text(message.text),
                 outcome=None,
                 reserved=reserved,
                 began_at=change.at,
@@ -960,7 +961,8 @@ class Ledger:
             if (now.state, now.fence, now.report) != (row.state, row.fence, row.report):
                 return
             change = self._change(writing, row.run)
-            change.move(now, now.state, report=report, owner=None)
+            result = now.result if report is None else kept_result(now.result, change.run)
+            change.move(now, now.state, report=report, owner=None, result=result)
             if report is not None:
                 change.event(row.id, "recorded", {"report": report})
             else:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -46,16 +47,19 @@ _GIVEN_UP = 0.2
 
 
 class RecordedError(GoopError):
-    """What was raised in a call that was recorded and read again: its `kind` and message."""
+    """What was raised in a call that was recorded and read again: its `kind` and message.
 
-    def __init__(self, kind: str, message: str) -> None:
-        """Take the name of the exception's class, and its text."""
-        self.kind, self.message = kind, message
+    `retry_after` is when the call may be repeated, None where the failure named no time.
+    """
+
+    def __init__(self, kind: str, message: str, retry_after: datetime | None = None) -> None:
+        """Take the name of the exception's class, its text, and the time that it named."""
+        self.kind, self.message, self.retry_after = kind, message, retry_after
         super().__init__(message)
 
-    def __reduce__(self) -> tuple[type["RecordedError"], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type["RecordedError"], tuple[str, str, datetime | None]]:
         """Be made again from what it was made of."""
-        return type(self), (self.kind, self.message)
+        return type(self), (self.kind, self.message, self.retry_after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,8 @@ class Attempt:
     it, which `error` and `failure` then report. `seconds` is the time of the call, without the
     judging. `usage` is None where nothing is known; a call that failed has one too where its
     failure carries it. `fallback` marks the answer of a fallback. `conversation_id` is the session
-    or thread that the agent named.
+    or thread that the agent named. `retry_at` is when the call may be repeated, in seconds since
+    1970, where its failure named a time.
     """
 
     message: str = field(repr=False)
@@ -96,6 +101,7 @@ class Attempt:
     usage: Usage | None = None
     fallback: bool = False
     conversation_id: str | None = None
+    retry_at: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attempt as JSON values, all texts included; `from_dict` restores it."""
@@ -106,7 +112,7 @@ class Attempt:
             None if verdict is None or verdict.read_text == self.reply else verdict.read_text
         )
 
-        return {
+        values = {
             "message": self.message,
             "way": self.way,
             "reply": self.reply,
@@ -121,6 +127,11 @@ class Attempt:
             "fallback": self.fallback,
             "conversation_id": self.conversation_id,
         }
+        # Nearly no failure names one.
+        if self.retry_at is not None:
+            values["retry_at"] = self.retry_at
+
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -133,9 +144,9 @@ class Attempt:
 
         attempt = model_from(cls, {**values, "verdict": None, "failure": None})
         if (failure := values.get("failure")) is not None:
-            attempt = replace(
-                attempt, failure=RecordedError(**plain_values(model_from(_Failure, failure)))
-            )
+            read = model_from(_Failure, failure)
+            after = _time_of(attempt.retry_at)
+            attempt = replace(attempt, failure=RecordedError(read.kind, read.message, after))
 
         if (written := values.get("verdict")) is None:
             return attempt
@@ -144,8 +155,8 @@ class Attempt:
         given = {
             name: values[name] for name in ("span", "read_text") if values.get(name) is not None
         }
-        read = model_from(_Read, {"read_text": attempt.reply or "", **given})
-        verdict = replace(Verdict.from_dict(written), span=read.span, read_text=read.read_text)
+        place = model_from(_Read, {"read_text": attempt.reply or "", **given})
+        verdict = replace(Verdict.from_dict(written), span=place.span, read_text=place.read_text)
 
         return replace(attempt, verdict=verdict)
 
@@ -336,6 +347,13 @@ class NotAcceptedError(GoopError):
             f"no acceptable reply after {count} ({outcome.stopped_because}){what}{tail}; outcome"
             " has every attempt"
         )
+
+
+def _time_of(retry_at: float | None) -> datetime | None:
+    try:
+        return None if retry_at is None else datetime.fromtimestamp(retry_at, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise ValueError(f"retry_at is {retry_at!r}; expected seconds since 1970") from error
 
 
 def gave_up(replies: Sequence[Attempt]) -> bool:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Final, TypeVar
@@ -32,7 +33,7 @@ from goop_mcp.retry.calls import (
 )
 from goop_mcp.retry.hooks import call_hooks
 from goop_mcp.retry.jobs import Job, check_type, judged
-from goop_mcp.retry.policy import RetryPolicy, pause_before
+from goop_mcp.retry.policy import RetryPolicy, pause_before, retry_time
 from goop_mcp.retry.prompts import ask_again
 from goop_mcp.retry.replies import NOTHING_USED, Message, Reply, Usage
 from goop_mcp.retry.strategy import Ask, Stop, next_step
@@ -315,6 +316,7 @@ class RetryLoop:
         """Call the agent and add what becomes of it to the attempts, whatever happens meanwhile."""
         # Unless something else happens, the attempt was cancelled.
         reply, failure, repeatable, error = None, None, False, CANCELLED
+        retry_at: float | None = None
         began = self._clock()
 
         try:
@@ -322,6 +324,9 @@ class RetryLoop:
         except Exception as raised:
             failure, error = raised, describe_failure(raised)
             repeatable = is_repeatable(raised, self._job.policy)
+            # Its attributes are not ours: what they raise must not end the call.
+            with suppress(Exception):
+                retry_at = retry_time(raised)
         # A cancellation or an interrupt goes through, but only after its attempt is recorded.
         except BaseException as raised:
             error = (
@@ -343,6 +348,7 @@ class RetryLoop:
                 usage=usage if failure is None else usage_of_failure(failure),
                 fallback=fallback,
                 conversation_id=None if reply is None else reply.conversation_id,
+                retry_at=retry_at,
             )
             self.attempts.append(attempt)
 

@@ -13,7 +13,7 @@ from goop_mcp.errors import GoopDeprecationWarning, PolicyError
 from goop_mcp.protocols import RULES
 from goop_mcp.retry.replies import Agent, Way
 
-__all__ = ["FailedCall", "RetryPolicy", "WhenExhausted", "pause_before"]
+__all__ = ["FailedCall", "RetryPolicy", "WhenExhausted", "pause_before", "retry_time"]
 
 WhenExhausted = Literal["return", "raise", "fallback"]
 
@@ -324,13 +324,26 @@ def pause_before(
         # Full jitter: callers that failed together spread over the whole interval.
         wait = chance() * min(_FIRST_PAUSE * 2 ** (failures - 1), _LONGEST_PAUSE)
 
-    named = min(max(0.0, _seconds(_named(failure), now)), _LONGEST_NAMED_PAUSE)
+    named = _named_pause(failure, now)
     added = _JITTER * named * chance()
     if time_left is not None and named < time_left:
         # What would still be in time must not come too late by chance.
         added = min(added, (time_left - named) / 2)
 
     return max(wait, named + added)
+
+
+def retry_time(failure: Exception, *, now: Callable[[], float] = time.time) -> float | None:
+    """Return when the call may be repeated, in seconds since 1970; None if `failure` names no time.
+
+    For whoever repeats it in another process, where the failure itself is not known any more.
+    """
+    seconds = _named_pause(failure, now)
+    return now() + seconds if seconds else None
+
+
+def _named_pause(failure: Exception | None, now: Callable[[], float]) -> float:
+    return min(max(0.0, _seconds(_named(failure), now)), _LONGEST_NAMED_PAUSE)
 
 
 def _named(failure: Exception | None) -> object:

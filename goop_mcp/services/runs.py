@@ -17,7 +17,7 @@ from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
 from goop_mcp.delegation.run_views import RunView
-from goop_mcp.delegation.runner import ReplyJudge, TaskReply
+from goop_mcp.delegation.runner import ReplyJudge, TaskReply, try_to_record
 from goop_mcp.messages import notice, table
 from goop_mcp.protocols import validate
 from goop_mcp.routing import RoutingContext
@@ -39,6 +39,7 @@ __all__ = [
     "list_runs",
     "read_events",
     "read_view",
+    "record_by_hand",
     "record_task",
     "retry",
     "run_list_page",
@@ -301,6 +302,8 @@ def record_task(
     with the reason, for a report that is not recorded.
     """
     result = json.loads(row.result or "{}")
+    if not result.get("text"):
+        raise RunError(f"the reply of {row.id} was not kept, as --keep-output of its run says")
     step = step_of(row)
     recorded = record_report(
         result.get("text") or "",
@@ -317,6 +320,31 @@ def record_task(
     if number is None:
         raise RunError(recorded.verdict.feedback or f"the reply of {row.id} holds no report")
     return number
+
+
+def record_by_hand(
+    context: ProjectContext, run: str, task: str, *, rules: Sequence[Rule] = (), now: str
+) -> list[tuple[int | None, str]]:
+    """Record the report of a task that a person accepted or wrote; return its number and a remark.
+
+    It may have been the last task of its run, which no runner looks at again. The list is empty
+    where there is nothing to record; a report that is not recorded has no number.
+    """
+    ledger = Ledger(context.store)
+    found: list[tuple[int | None, str]] = []
+    for row in ledger.unrecorded(run, task):
+        number, why = try_to_record(
+            lambda row: record_task(context, row, rules=rules, now=now), row
+        )
+        ledger.set_report(row, number, why=why)
+        remark = (
+            f"its report is not recorded, `goop-mcp runs resume {run}` tries again: {why}"
+            if number is None
+            else f"recorded as report {number}"
+        )
+        found.append((number, remark))
+
+    return found
 
 
 def run_list_page(store: Store) -> str:

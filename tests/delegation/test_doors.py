@@ -1,5 +1,7 @@
 """Runs are seen and steered through MCP and the terminal by the same service."""
 
+import json
+
 import pytest
 from mcp.types import ElicitResult
 
@@ -7,7 +9,7 @@ from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphTask
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.scaffold import create_project
-from tests.cli.running import Ended
+from tests.cli.running import Ended, run_on_terminal
 from tests.cli.running import run as run_program
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run
@@ -93,6 +95,78 @@ def test_the_status_shows_a_run_that_is_asked_for(place: Place, run: str, detail
     assert gone.is_error
     assert f"there is no run 'run-0'; known are {run}" in text_of(gone)
     assert "project_status with run shows what waits" in text_of(unsteered)
+
+
+def decide(place: Place, id: str, *words: str) -> Ended:
+    given = ("--run", id, *words, *where(place))
+    return run_program("project", "decide", *given, cwd=place.folder)
+
+
+def who_decided(place: Place, id: str) -> list[dict[str, str]]:
+    events = place.store.read(lambda reading: reading.graphs.events(id, after=0))
+    return [json.loads(each.data) for each in events if each.what == "decided"]
+
+
+def test_project_decide_answers_a_gate_of_a_run(place: Place, run: str) -> None:
+    wrong = decide(place, run, "--task", "ship", "--choice", "perhaps")
+    without = decide(place, run, "--task", "ship")
+    assert (wrong.code, without.code) == (2, 2)
+    assert "choice is 'perhaps'; expected one of yes, no, for 'Ship it?'" in wrong.err
+    assert "choice is missing; expected one of yes, no" in without.err
+    assert decide(place, run, "--choice", "yes").code == 2
+    assert place.states(run)["ship"] == "input_required"
+
+    done = decide(place, run, "--task", "ship", "--choice", "yes", "--comment", "Go.")
+    assert done.code == 0, done.err
+    assert "ship: yes." in done.out
+    assert place.states(run)["publish"] == "input_required"
+    decided = who_decided(place, run)
+    assert [(each["answer"], each["note"]) for each in decided] == [("yes", "Go.")]
+    # In a pipe nobody was asked, and the record says so.
+    assert decided[0]["by"].startswith("reported by terminal ")
+
+    again = decide(place, run, "--task", "ship", "--choice", "no")
+    assert again.code == 1
+    assert "ship does not wait for an answer: it is accepted, decided as 'yes'" in again.err
+    gone = decide(place, "run-0", "--task", "ship", "--choice", "no")
+    assert (gone.code, f"there is no run 'run-0'; known are {run}" in gone.err) == (1, True)
+    check_run(place.store, run)
+
+
+def test_project_decide_decides_about_a_task_that_waits(place: Place, run: str) -> None:
+    refused = decide(place, run, "--task", "write", "--choice", "accept")
+    assert refused.code == 2
+    assert "expected one of retry, fail" in refused.err
+
+    failed = decide(place, run, "--task", "write", "--choice", "fail", "--format", "json")
+    assert failed.code == 0, failed.err
+    result = json.loads(failed.out)
+    assert (result["status"], result["action"]) == ("done", "decide")
+    assert place.states(run)["write"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "state"), [("n\n", 1, "input_required"), ("y\n", 0, "skipped")]
+)
+def test_project_decide_asks_on_a_terminal(
+    place: Place, run: str, typed: str, code: int, state: str
+) -> None:
+    words = ("--run", run, "--task", "ship", "--choice", "no", *where(place))
+    ended = run_on_terminal("project", "decide", *words, cwd=place.folder, typed=typed)
+    assert "Ship it?" in ended.out
+    assert "Decide no? [y/N]" in ended.out
+    assert (ended.code, place.states(run)["ship"]) == (code, state)
+    for each in who_decided(place, run):
+        assert each["by"].startswith("terminal ")
+
+
+def test_a_strict_project_lets_only_a_person_answer_a_gate(place: Place, run: str) -> None:
+    hooks = place.folder / ".goopspec" / "hooks.json"
+    hooks.write_text('{"confirm_decisions": true}', encoding="utf-8")
+    ended = decide(place, run, "--task", "ship", "--choice", "yes")
+    assert ended.code == 3
+    assert f"goop-mcp project decide --run {run} --task ship --choice yes" in ended.out
+    assert place.states(run)["ship"] == "input_required"
 
 
 def finish(place: Place, id: str, reply: str) -> Ended:

@@ -1,6 +1,8 @@
 """Outcomes are written as JSON values and read again, with every attempt."""
 
 import json
+from copy import copy
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goop_mcp import RetryPolicy, ask_until_accepted_sync
-from goop_mcp.retry import Message, Outcome, RecordedError, Reply, Usage
+from goop_mcp.retry import Attempt, Message, Outcome, RecordedError, Reply, Usage
 from tests.retry.agents import BAD_AGENT, BAD_STATUS, CUT_OFF, GOOD, PROSE, Scripted
 from tests.validation.replies import read_case
 
@@ -77,6 +79,33 @@ def test_a_failure_is_known_by_its_kind_and_its_words() -> None:
     assert isinstance(outcome.failure, RecordedError)
     assert (outcome.failure.kind, str(outcome.failure)) == ("ValueError", "a slip")
     assert outcome.attempts[0].error == "ValueError: a slip"
+
+
+class LimitedError(ConnectionError):
+    retry_after = 20
+
+
+def test_a_failure_is_read_with_the_time_that_it_named() -> None:
+    policy = RetryPolicy(call_retries=0)
+    began = datetime.now(UTC)
+    outcome = ask_until_accepted_sync(Scripted(LimitedError("later")), "Do it.", policy=policy)
+    read = again(outcome)
+    assert read.to_dict() == outcome.to_dict()
+    assert isinstance(read.failure, RecordedError)
+    copied = copy(read.failure)
+    assert copied.retry_after == read.failure.retry_after
+    assert read.failure.retry_after is not None
+    assert 20 <= (read.failure.retry_after - began).total_seconds() < 80
+
+    attempt = outcome.attempts[0].to_dict()
+    for wrong in (1e300, float("nan")):
+        with pytest.raises(ValueError, match="expected seconds since 1970"):
+            Attempt.from_dict({**attempt, "retry_at": wrong})
+    # Written by a version that did not know it.
+    del attempt["retry_at"]
+    earlier = Attempt.from_dict(attempt).failure
+    assert isinstance(earlier, RecordedError)
+    assert earlier.retry_after is None
 
 
 @pytest.mark.parametrize(
