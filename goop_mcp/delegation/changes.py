@@ -104,6 +104,7 @@ class RunChange:
         self._was, self._has_moved = run, False
         self._last_seq = run.last_seq
         self._moving: set[str] = set()
+        self._counts: tuple[dict[str, int], int] | None = None
         self._events: list[GraphEventRow] = []
         self._may_hold_secrets = False
         self._clean: set[str] = set()
@@ -155,14 +156,24 @@ class RunChange:
         self._rows.set(self.run, was=self._was)
         self._was, self._has_moved = self.run, False
         self._moving.clear()
+        self._counts = None
+
+    def stands_still(self) -> bool:
+        """Whether no task of the run goes on without a person.
+
+        It counts all of them, so it is asked only where that is likely. `save` uses the counts.
+        """
+        self._counts = self._rows.final_counts(self.run.id)
+        return MOVING.isdisjoint(self._counts[0])
 
     def _state(self) -> RunState:
         # Nearly always a task goes on; only at the end are all of them counted.
-        if self._moving or self._rows.is_moving(self.run.id):
+        if self._moving or (self._counts is None and self._rows.is_moving(self.run.id)):
             return "running"
+        counts, failures = self._counts or self._rows.final_counts(self.run.id)
         return state_of_run(
-            self._rows.task_counts(self.run.id),
-            failures=lambda: self._rows.failures(self.run.id),
+            counts,
+            failures=failures,
             cancelled=bool(json.loads(self.run.options).get("cancelled")),
         )
 
@@ -271,7 +282,7 @@ class RunChange:
         # A change within a state, such as a lease, is no event.
         if moved.state == row.state:
             return
-        self._has_moved = True
+        self._has_moved, self._counts = True, None
         # A task may begin and fail in one change: the last of its states counts.
         if moved.state in MOVING:
             self._moving.add(row.id)

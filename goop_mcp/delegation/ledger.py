@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from time import monotonic
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from opentelemetry import metrics
 
@@ -61,11 +61,13 @@ from goop_mcp.validation.safe_json import JsonValue
 __all__ = [
     "LEASE_SECONDS",
     "LONGEST_WAIT",
+    "Begun",
     "Claim",
     "Ledger",
     "LostTaskError",
     "Nothing",
     "RunError",
+    "RunRows",
     "step_of",
 ]
 
@@ -79,6 +81,7 @@ LONGEST_WAIT: Final = 0.5
 KEPT_RUNS: Final = 500
 """Runs that have ended and are kept: a project that runs a graph every hour must not grow on."""
 
+_FEW_STEPS: Final = 10
 _LOOKED_AT: Final = 200
 _MOST_RECORDED: Final = 100
 _OLD_RUNNERS: Final = 7 * 86_400.0
@@ -154,10 +157,36 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """There is nothing to claim: for how long to wait at most, and the state of the run."""
+    """There is nothing to claim: for how long to wait at most, and the state of the run.
+
+    `last` are the rows of a run that ended in the same step, None where they are to be read.
+    """
 
     state: str
     seconds: float = LONGEST_WAIT
+    last: "RunRows | None" = None
+
+
+class RunRows(NamedTuple):
+    """All that a run consists of at one moment: its row, those of its tasks, their attempts."""
+
+    run: GraphRunRow
+    tasks: list[GraphTaskRow]
+    attempts: list[GraphAttemptRow]
+
+    @classmethod
+    def read(cls, reading: ReadTransaction, run: GraphRunRow) -> Self:
+        """Return the rows of `run`."""
+        return cls(run, reading.graphs.tasks(run.id), reading.graphs.attempts(run.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that was just added by the runner that works on it, and what this runner does first."""
+
+    run: GraphRunRow
+    runner: ThisProcess
+    first: Claim | Nothing
 
 
 class Ledger:
@@ -186,6 +215,50 @@ class Ledger:
         options: Mapping[str, JsonValue] | None = None,
     ) -> str:
         """Add a run of `graph` and return its id. Raises RunError for values that are missing."""
+        add = self._adding(graph, input, options)
+
+        def write(writing: WriteTransaction) -> str:
+            change = add(writing)
+            change.save()
+            return change.run.id
+
+        return self.store.write(write)
+
+    def begin(
+        self,
+        graph: Graph,
+        runner: ThisProcess,
+        *,
+        input: Mapping[str, JsonValue],
+        options: Mapping[str, JsonValue] | None = None,
+    ) -> Begun:
+        """Add a run as `create` does, and let `runner` join it and claim a task in the same step.
+
+        A run of one short task would wait longer for these transactions than for its agent.
+        """
+        add = self._adding(graph, input, options)
+
+        def write(writing: WriteTransaction) -> Begun:
+            _register(writing, runner)
+            change = add(writing)
+            # A runner that dies after this leaves a run whose task is taken over, as any other.
+            found = self._claim(change, runner)
+            change.save()
+            if isinstance(found, Nothing):
+                found = Nothing(change.run.state, found.seconds)
+            return Begun(change.run, runner, found)
+
+        begun = self.store.write(write)
+        _counted(begun.first)
+        return begun
+
+    def _adding(
+        self,
+        graph: Graph,
+        input: Mapping[str, JsonValue],
+        options: Mapping[str, JsonValue] | None,
+    ) -> Callable[[WriteTransaction], RunChange]:
+        """Return what adds a run of `graph` within a transaction, to be saved by the caller."""
         missing = [name for name in graph.inputs() if name not in input]
         if missing:
             raise RunError(
@@ -199,7 +272,7 @@ class Ledger:
 
         run_id = f"run-{secrets.token_hex(4)}"
 
-        def write(writing: WriteTransaction) -> None:
+        def add(writing: WriteTransaction) -> RunChange:
             # The database's clock, for all times of a run: those of the machines that work on it
             # may differ.
             at = writing.now()
@@ -230,11 +303,10 @@ class Ledger:
             change = RunChange(writing, run, graph)
             change.event(None, "created", {"graph": graph.name, "tasks": len(graph.steps)})
             change.add_steps(list(graph.steps.values()), {})
-            change.save()
+            return change
 
         self._graphs[run_id] = graph
-        self.store.write(write)
-        return run_id
+        return add
 
     def graph(self, run: GraphRunRow) -> Graph:
         """Return the graph of a run as it was stored last."""
@@ -514,6 +586,9 @@ class Ledger:
             # Two rows are enough to know whether another task could begin as well, and cost as much
             # as one.
             first = rows.first_ready(run.id, limit=2)
+            # As after the last task of each run.
+            if not first and not running and change.stands_still():
+                return Nothing(change.run.state)
             wanted = _ready_tasks(rows, run.id, first)
             for row in wanted if task is None else _ready_task(rows, run.id, task):
                 step = step_of(row)
@@ -833,7 +908,12 @@ class Ledger:
             claimed = self._claim(change, runner) if runner is not None else Nothing("")
             change.save()
             if isinstance(claimed, Nothing):
-                claimed = Nothing(change.run.state, claimed.seconds)
+                # Whoever carries the run out reads its rows next. Those of a large one would be
+                # read for so long that others wait for their turn to write.
+                is_small = len(change.graph.steps) <= _FEW_STEPS
+                is_last = is_small and runner is not None and change.run.state in RUN_ENDED
+                rows = RunRows.read(writing, change.run) if is_last else None
+                claimed = Nothing(change.run.state, claimed.seconds, rows)
             return expansion, claimed
 
         done = self.store.write(write)

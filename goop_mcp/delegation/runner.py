@@ -31,11 +31,13 @@ from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import (
     LONGEST_WAIT,
+    Begun,
     Claim,
     Ledger,
     LostTaskError,
     Nothing,
     RunError,
+    RunRows,
 )
 from goop_mcp.delegation.processes import ThisProcess, end_program, started, this_process
 from goop_mcp.delegation.states import RUN_ENDED
@@ -215,11 +217,18 @@ async def run_graph(
     folder = project or Path.cwd()
     makers = agent_makers(graph, project=folder, given=agents)
     ledger = Ledger(store)
-    run = await anyio.to_thread.run_sync(
-        partial(ledger.create, graph, input=input or {}, options=options)
+    begun = await anyio.to_thread.run_sync(
+        partial(ledger.begin, graph, this_process(), input=input or {}, options=options)
     )
     runner = Runner(
-        ledger, run, makers, project=folder, on_event=on_event, record=record, judge=judge
+        ledger,
+        begun.run.id,
+        makers,
+        project=folder,
+        on_event=on_event,
+        record=record,
+        judge=judge,
+        begun=begun,
     )
     return await runner.run()
 
@@ -262,7 +271,8 @@ class Runner:
     `home` is the folder for worktrees, below the user's state folder if it is None. `parallel`
     bounds the tasks of this runner; a limiter, those of all runners that share it. `record` puts
     accepted reports into the project, and `judge` verifies what replies claim before that; without
-    one, only their text is judged. `count` is called in a thread for each task that ended.
+    one, only their text is judged. `count` is called in a thread for each task that ended. `begun`
+    is the run as `Ledger.begin` added it for this runner; without one, `run` joins it first.
     """
 
     def __init__(
@@ -278,8 +288,10 @@ class Runner:
         count: CountOutcome | None = None,
         parallel: int | anyio.CapacityLimiter | None = None,
         home: Path | None = None,
+        begun: Begun | None = None,
     ) -> None:
-        self.process: ThisProcess = this_process()
+        self.process: ThisProcess = this_process() if begun is None else begun.runner
+        self._begun = begun
         self._ledger, self._run, self._makers = ledger, run, makers
         self._project, self._home = project, home
         self._places = anyio.CapacityLimiter(parallel) if isinstance(parallel, int) else parallel
@@ -288,6 +300,7 @@ class Runner:
         self._busy: set[str] = set()
         # Of the run, as the newest claim found it.
         self._state = "running"
+        self._last: RunRows | None = None
         self._seen, self._showing = 0, anyio.Lock()
         self._is_stopping = self._is_registered = False
         self._wake = anyio.Event()
@@ -306,8 +319,11 @@ class Runner:
 
     async def run(self) -> GraphOutcome:
         """Work until the run has ended, waits for a person, or this runner is stopped."""
-        known = await self._stored(self._ledger.join, self._run, self.process)
-        await self._record_reports()
+        if self._begun is None:
+            known = await self._stored(self._ledger.join, self._run, self.process)
+            await self._record_reports()
+        else:
+            known = self._begun.run
         with run_span(known), anyio.CancelScope() as self._scope:
             # Leases are renewed and cancellations seen for as long as there is work.
             async with anyio.create_task_group() as group:
@@ -320,6 +336,8 @@ class Runner:
                     group.cancel_scope.cancel()
 
         await self._show_events()
+        if self._last is not None:
+            return _outcome(self._last)
         return await self._stored(outcome_of_run, self._ledger, self._run)
 
     async def run_task(self, task: str) -> bool:
@@ -372,24 +390,32 @@ class Runner:
                     continue
 
                 try:
-                    found = await self._stored(self._ledger.claim, self._run, self.process)
-                    await self._show_events()
+                    found = await self._next()
                 except BaseException:
                     self._leave(place)
                     raise
                 if isinstance(found, Claim):
+                    # Before anything is waited for: a task that is claimed has to be worked on, or
+                    # be given back.
                     self._busy.add(found.row.id)
                     tasks.start_soon(self._work, found, place)
-                    # What a dead runner leaves is rarely one task.
-                    if found.more or found.taken_over:
-                        continue
                     seconds = LONGEST_WAIT
                 else:
                     self._leave(place)
-                    self._state, seconds = found.state, found.seconds
+                    self._state, self._last, seconds = found.state, found.last, found.seconds
+                await self._show_events()
+                # What a dead runner leaves is rarely one task.
+                if isinstance(found, Claim) and (found.more or found.taken_over):
+                    continue
                 if not self._is_over():
                     with anyio.move_on_after(seconds):
                         await self._wake.wait()
+
+    async def _next(self) -> Claim | Nothing:
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            return begun.first
+        return await self._stored(self._ledger.claim, self._run, self.process)
 
     def _is_over(self) -> bool:
         return not self._busy and self._state in (*RUN_ENDED, "waiting_for_person")
@@ -438,6 +464,7 @@ class Runner:
                     self._busy.add(found.row.id)
                 # The end of the last task says that there is nothing left to claim.
                 self._state = found.state if isinstance(found, Nothing) else "running"
+                self._last = found.last if isinstance(found, Nothing) else None
                 await self._show_events()
                 if isinstance(found, Claim) and self._is_stopping:
                     # It was claimed with the end of the one before, and nobody has begun it.
@@ -835,18 +862,21 @@ def outcome_of_run(ledger: Ledger, id: str) -> GraphOutcome:
     """Return how a run stands, with the attempts of each task's last round."""
 
     def read(reading: ReadTransaction) -> GraphOutcome:
-        run, rows = find_run(reading, id), reading.graphs.tasks(id)
-        attempts: dict[str, list[GraphAttemptRow]] = {}
-        for each in reading.graphs.attempts(id):
-            attempts.setdefault(each.task, []).append(each)
-        return GraphOutcome(
-            id=id,
-            state=run.state,
-            tasks={row.id: TaskOutcome.of(row, attempts.get(row.id, ())) for row in rows},
-            waiting_for=tuple(row.id for row in rows if row.state == "input_required"),
-        )
+        return _outcome(RunRows.read(reading, find_run(reading, id)))
 
     return ledger.store.read(read)
+
+
+def _outcome(rows: RunRows) -> GraphOutcome:
+    attempts: dict[str, list[GraphAttemptRow]] = {}
+    for each in rows.attempts:
+        attempts.setdefault(each.task, []).append(each)
+    return GraphOutcome(
+        id=rows.run.id,
+        state=rows.run.state,
+        tasks={row.id: TaskOutcome.of(row, attempts.get(row.id, ())) for row in rows.tasks},
+        waiting_for=tuple(row.id for row in rows.tasks if row.state == "input_required"),
+    )
 
 
 def _decide(snapshot: RunSnapshot, *, id: str, verdict: Verdict) -> Expansion:

@@ -1,6 +1,6 @@
 """The states of tasks, gates and runs, and when a step may begin. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from goop_mcp.delegation.parts import When
@@ -89,17 +89,15 @@ def readiness(when: When, needs: Iterable[NeededStep]) -> Literal["ready", "wait
     return "ready" if len(ended) == len(needed) else "waiting"
 
 
-def state_of_run(
-    counts: Mapping[str, int], *, failures: Callable[[], int], cancelled: bool
-) -> RunState:
+def state_of_run(counts: Mapping[str, int], *, failures: int, cancelled: bool) -> RunState:
     """Return the state of a run whose tasks are in the states of `counts`.
 
-    `failures` counts the tasks that failed or met the deadline of the run, and are not optional; it
-    is asked only at the end. `cancelled` is whether a person cancelled the run.
+    `failures` counts the tasks that failed or met the deadline of the run, and are not optional.
+    `cancelled` is whether a person cancelled the run.
     """
     open_states = {state for state, count in counts.items() if count and state not in ENDED}
     if not open_states:
-        return "cancelled" if cancelled else "failed" if failures() else "finished"
+        return "cancelled" if cancelled else "failed" if failures else "finished"
     # What waits for a step that waits for a person waits for that person as well.
     return (
         "running"

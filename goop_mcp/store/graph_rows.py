@@ -341,6 +341,13 @@ _COUNTS: Final = (
     "SELECT state, count(*) AS count FROM {goop}graph_tasks WHERE {mine} AND run = :run"
     " GROUP BY state"
 )
+_FINAL_COUNTS: Final = (
+    "SELECT state, count(*) AS count, sum(CASE WHEN optional = 0"
+    # What the deadline ended before it began was not done either.
+    " AND (state = 'failed' OR (state = 'cancelled' AND reason = 'deadline'))"
+    " THEN 1 ELSE 0 END) AS failures"
+    " FROM {goop}graph_tasks WHERE {mine} AND run = :run GROUP BY state"
+)
 _NEEDED_STATES: Final = (
     "SELECT t.state AS state, t.optional AS optional, count(*) AS count"
     " FROM {goop}graph_needs AS n JOIN {goop}graph_tasks AS t"
@@ -350,12 +357,6 @@ _NEEDED_STATES: Final = (
 _NEEDS: Final = "SELECT need FROM {goop}graph_needs WHERE {mine} AND run = :run AND task = :task"
 _FOLLOWERS: Final = (
     "SELECT task FROM {goop}graph_needs WHERE {mine} AND run = :run AND need = :need"
-)
-_FAILURES: Final = (
-    "SELECT count(*) AS count FROM {goop}graph_tasks"
-    " WHERE {mine} AND run = :run AND optional = 0"
-    # What the deadline ended before it began was not done either.
-    " AND (state = 'failed' OR (state = 'cancelled' AND reason = 'deadline'))"
 )
 _ATTEMPTS: Final = _select(
     GraphAttemptRow, "AND run = :run AND task = :task ORDER BY round, number"
@@ -509,9 +510,14 @@ class GraphReader:
         """
         return bool(self._ask(_MOVES, {"run": run}))
 
-    def failures(self, run: str) -> int:
-        """Return how many tasks of a run failed, or met its deadline, and are not optional."""
-        return int(self._ask(_FAILURES, {"run": run})[0][0])
+    def final_counts(self, run: str) -> tuple[dict[str, int], int]:
+        """Return `task_counts`, and how many tasks failed or met the run's deadline.
+
+        Of those that failed, optional ones do not count. It reads the row of each task.
+        """
+        found = self._ask(_FINAL_COUNTS, {"run": run})
+        counts = {str(state): int(count) for state, count, _ in found}
+        return counts, sum(int(failures) for _, _, failures in found)
 
     def needs(self, run: str, task: str) -> list[str]:
         """Return the ids of what a task needs, in order."""

@@ -8,16 +8,18 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 
 from goop_mcp.delegation.agents import agent_makers
+from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger
-from goop_mcp.delegation.runner import Runner
+from goop_mcp.delegation.runner import GraphOutcome, Runner, run_graph
 from goop_mcp.retry import Message, Reply, Usage
 from goop_mcp.store.failpoints import Failpoint, install
 from goop_mcp.store.opening import open_store
@@ -33,6 +35,7 @@ class Orders:
     seconds: how long the agent thinks before each answer.
     kill_at: the number of the failpoint at which the process ends itself, from 1; 0 for never.
     statuses: what the agent reports at each attempt; the last one is repeated.
+    graph: the graph, as JSON, of which the process begins a run of its own; "" to work on `run`.
     """
 
     folder: str
@@ -45,6 +48,7 @@ class Orders:
     kill_at: int = 0
     statuses: Sequence[str] = field(default_factory=lambda: ["COMPLETE"])
     tokens: int = 10
+    graph: str = ""
 
     def words(self) -> list[str]:
         """Return the command of the process."""
@@ -105,14 +109,22 @@ def main() -> None:
         def __init__(self) -> None:
             super().__init__(log, orders)
 
-    graph = ledger.graph(ledger.run(orders.run))
+    if orders.graph:
+        graph = Graph.from_dict(json.loads(orders.graph))
+    else:
+        graph = ledger.graph(ledger.run(orders.run))
     given: dict[str, Any] = {each.name: OneTask for each in graph.agents if each.run == "python"}
-    makers = agent_makers(graph, project=Path(orders.folder), given=given)
-    runner = Runner(ledger, orders.run, makers, project=Path(orders.folder))
+    folder = Path(orders.folder)
+    work: Callable[[], Awaitable[GraphOutcome]]
+    if orders.graph:
+        work = partial(run_graph, graph, store=store, agents=given, project=folder)
+    else:
+        makers = agent_makers(graph, project=folder, given=given)
+        work = Runner(ledger, orders.run, makers, project=folder).run
 
     install(pass_point)
     log.add("start")
-    outcome = anyio.run(runner.run)
+    outcome = anyio.run(work)
     install(None)
     log.add("stop", state=outcome.state, points=passed)
     store.close()

@@ -1,5 +1,6 @@
 """Runners are killed at any moment: nothing is lost, and nothing is accepted twice."""
 
+import json
 import random
 import signal
 import sys
@@ -102,6 +103,49 @@ def kill_at(place: Place, point: int) -> bool:
     assert place.accepted_times(run) == {"a": 1, "b": 1, "c": 1}
 
     return ended != 0
+
+
+def kill_beginner_at(place: Place, point: int) -> tuple[bool, bool]:
+    """Kill a program at a point of its own run, and let another one finish what is there.
+
+    Return whether it got there, and whether there was a run.
+    """
+    known = runs_of(place)
+    graph = json.dumps(three_steps().to_dict())
+    ended = place.start("", replace(AT_ONCE, kill_at=point, graph=graph)).wait(timeout=120)
+    assert ended in (0, -signal.SIGKILL)
+
+    new = runs_of(place) - known
+    for run in new:
+        check_run(place.store, run)
+        place.finish(run, AT_ONCE)
+        check_run(place.store, run)
+        assert place.accepted_times(run) == {"a": 1, "b": 1, "c": 1}
+    return ended != 0, bool(new)
+
+
+def runs_of(place: Place) -> set[str]:
+    rows = place.store.read(lambda reading: reading.graphs.runs(include_ended=True))
+    return {row.id for row in rows}
+
+
+@pytest.mark.parametrize(("point", "is_there"), [(6, False), (14, True)])
+def test_a_kill_as_a_run_begins_leaves_nothing_or_a_run_to_go_on_with(
+    any_place: Place, point: int, is_there: bool
+) -> None:
+    assert kill_beginner_at(any_place, point) == (True, is_there)
+
+
+@pytest.mark.delegation
+def test_a_kill_at_every_statement_of_a_program_that_begins_a_run(place: Place) -> None:
+    found, point = [], 1
+    while (killed := kill_beginner_at(place, point))[0]:
+        found.append(killed[1])
+        point += 1
+    # Nothing at first, and from the first commit on a run.
+    assert found == sorted(found)
+    assert 5 < found.index(True) < 15
+    assert point > 25
 
 
 @pytest.mark.parametrize("point", [17, 34])

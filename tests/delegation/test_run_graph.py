@@ -1,5 +1,6 @@
 """A graph is run, stops for a person, and goes on: the whole thing as a program uses it."""
 
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -12,11 +13,12 @@ from goop_mcp.delegation.graph import (
     GraphTask,
 )
 from goop_mcp.delegation.ledger import Ledger, RunError
-from goop_mcp.delegation.runner import GraphOutcome, resume, run_graph
+from goop_mcp.delegation.runner import GraphOutcome, outcome_of_run, resume, run_graph
 from goop_mcp.services.runs import read_view
 from goop_mcp.store.interface import Store
 from tests.delegation.graphs import Team, login
 from tests.delegation.reports import report
+from tests.delegation.runners import one_wave
 
 
 def states(done: GraphOutcome) -> dict[str, str]:
@@ -55,6 +57,26 @@ def test_a_run_waits_for_a_person_and_goes_on_without_asking_again(
         assert team.asked[0] == "Plan login"
 
     anyio.run(play)
+
+
+@pytest.mark.parametrize("count", [2, 12])
+def test_the_outcome_is_what_the_database_holds(store: Store, tmp_path: Path, count: int) -> None:
+    # That of a small run comes with its last transaction, that of a larger one is read after it.
+    async def answer(text: str) -> str:
+        return "Later." if text.startswith("Do task ") else report()
+
+    done = anyio.run(
+        partial(
+            run_graph,
+            one_wave(count, parallel=2),
+            store=store,
+            agents={"worker": answer},
+            project=tmp_path,
+        )
+    )
+    assert done == outcome_of_run(Ledger(store), done.id)
+    assert (done.state, len(done.tasks)) == ("finished", count)
+    assert {len(each.attempts) for each in done.tasks.values()} == {2}
 
 
 def test_a_gate_waits_while_the_task_before_it_is_done_again(store: Store, tmp_path: Path) -> None:

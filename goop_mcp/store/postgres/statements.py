@@ -306,9 +306,8 @@ INSERT INTO goop.reports (
 ) RETURNING {report}
 """)
 
-NOW = SQL("""
-SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS time
-""")
+TIME = SQL("""to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""")
+NOW = SQL("SELECT {} AS time").format(TIME)
 ROUNDS = _statement(
     "SELECT {round} FROM goop.rounds WHERE {mine} ORDER BY number DESC LIMIT %(limit)s"
 )

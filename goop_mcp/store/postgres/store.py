@@ -230,7 +230,7 @@ class PostgresStore:
     def _reading(self, begin: TransactionStart) -> Iterator[tuple[Connection, int]]:
         """Lend a connection with one consistent view, and the project's revision in it."""
         with self._connections.transaction(begin.reading, timeout=_PATIENCE) as transaction:
-            version, revision = _numbers(transaction)
+            version, revision = cast("tuple[int, int]", transaction.first)
             schema.refuse_newer(version, self.location)
             # Within the transaction, as another machine may have migrated the tables since the last
             # one.
@@ -249,11 +249,16 @@ class PostgresStore:
             lambda: begin.writing(_left(deadline), turn=turn), deadline
         ) as transaction:
             failpoint(Failpoint.BEGIN)
-            version, *counts = _numbers(transaction)
+            at, *numbers = transaction.first
+            version, *counts = cast("list[int]", numbers)
             schema.refuse_newer(version, self.location)
             counters = IdCounters(*counts)
             writing = PostgresWriteTransaction(
-                transaction.connection, self._project, place=self.location, counters=counters
+                transaction.connection,
+                self._project,
+                place=self.location,
+                counters=counters,
+                at=str(at),
             )
             answer = change(writing)
             # The counters and COMMIT go in one message: a round trip less while the project's turn
@@ -343,8 +348,3 @@ class PostgresStore:
 
 def _left(deadline: float) -> float:
     return max(deadline - time.monotonic(), 0.0)
-
-
-def _numbers(transaction: Transaction) -> tuple[int, ...]:
-    """Return the row of numbers that the start of the transaction returned."""
-    return cast("tuple[int, ...]", transaction.first)

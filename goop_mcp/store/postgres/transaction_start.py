@@ -8,6 +8,7 @@ from psycopg.sql import SQL, Composed, Literal
 from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.reading import ProjectKey
 from goop_mcp.store.postgres.schema import APP_ROLE
+from goop_mcp.store.postgres.statements import TIME
 
 __all__ = ["TransactionStart", "holder_of_turn"]
 
@@ -57,7 +58,7 @@ class TransactionStart:
         )
 
     def writing(self, timeout: float, *, turn: OneOf["take", "held"]) -> Composed:
-        """Start a change; its row is (version of the tables, revision, last ids for `Counters`).
+        """Start a change; its row is (time, version of the tables, revision, last ids).
 
         `held` means that another transaction of the caller already has the turn.
         """
@@ -65,11 +66,11 @@ class TransactionStart:
         # the order of requests, and pg_locks shows who holds it, which the error message names.
         row = SQL(
             "INSERT INTO goop.meta (tenant, project) VALUES ({tenant}, {project}) ON CONFLICT DO"
-            " NOTHING; SELECT (SELECT max(version) FROM goop.versions), revision, memory_id,"
-            " report_id, event_id, attempt_id, judgement_id, confirmation_id, document_id,"
-            " reply_id, run_id FROM goop.meta WHERE tenant = {tenant} AND project = {project}"
-            " FOR UPDATE"
-        ).format(**self._whose)
+            " NOTHING; SELECT {time}, (SELECT max(version) FROM goop.versions), revision,"
+            " memory_id, report_id, event_id, attempt_id, judgement_id, confirmation_id,"
+            " document_id, reply_id, run_id FROM goop.meta WHERE tenant = {tenant} AND project ="
+            " {project} FOR UPDATE"
+        ).format(**self._whose, time=TIME)
         return _in_order(self.waiting(timeout) if turn == "take" else self._changing(timeout), row)
 
     def _changing(self, timeout: float) -> Composed:

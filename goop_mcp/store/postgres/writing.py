@@ -124,11 +124,17 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
     """
 
     def __init__(
-        self, connection: Connection, project: ProjectKey, *, place: str, counters: IdCounters
+        self,
+        connection: Connection,
+        project: ProjectKey,
+        *,
+        place: str,
+        counters: IdCounters,
+        at: str,
     ) -> None:
-        """Change on `connection`, which holds the lock of the project's row."""
+        """Change on `connection`, which holds the lock of the project's row since the time `at`."""
         super().__init__(connection, project, place=place, revision=counters.last("revision"))
-        self._counters = counters
+        self._counters, self._at = counters, at
         # Whether this transaction has its revision already; reading methods return it then.
         self._raised = self.has_forgotten = False
 
@@ -136,6 +142,11 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
     def graphs(self) -> "GraphWriter":
         """The rows of delegation runs."""
         return store.graph_rows.GraphWriter(self._graph_rows)
+
+    def now(self) -> str:
+        """Return when this transaction began, by the clock of the database."""
+        # It came with the row that starts the transaction: asking for it is a round trip.
+        return self._at
 
     def next_revision(self) -> int:
         """Return this transaction's revision, one more than the last; the same at each call."""
