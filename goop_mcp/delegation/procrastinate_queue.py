@@ -38,6 +38,7 @@ SCHEMA: Final = "goop_queue"
 _POLL_SECONDS: Final = 1.0
 _CLEANUP_SECONDS: Final = 10.0
 _STALLED_SECONDS: Final = 30.0
+_STOP_SECONDS: Final = 5.0
 _MOST_DELIVERED: Final = 200
 _LOCK: Final = 7_160_533_221
 """Any number: two workers that start at once must not both make the tables."""
@@ -111,7 +112,11 @@ class ProcrastinateDispatcher:
                 await self._is_stopping.wait()
 
         worker.cancel()
-        await asyncio.wait([worker])
+        while not (await asyncio.wait([worker], timeout=_STOP_SECONDS))[0]:
+            # A cancellation can be lost while the worker talks to the database. Jobs that are under
+            # way end by themselves, and a second one would take them with it.
+            if not self._runners:
+                worker.cancel()
         if not worker.cancelled() and worker.exception() is not None:
             raise StoreError(f"the worker of the queue ended: {worker.exception()}")
 
