@@ -545,6 +545,8 @@ class RunChange:
         """Carry out what a person decided about a gate or a task that waits."""
         step = step_of(row)
         self.event(row.id, "decided", {"answer": answer, "by": by, "note": note})
+        # Of an answer that nobody confirmed, `by` says itself who reported it.
+        who = by if by.startswith("reported by ") else f"by {by}"
         if isinstance(step, GraphGate):
             # The event is written already: a refused answer rolls the whole change back, it too.
             if answer not in step.answers:
@@ -562,7 +564,7 @@ class RunChange:
                 decision=answer,
                 result=result,
                 reason=None,
-                message=f"{answer}, by {by}",
+                message=f"{answer}, {who}",
                 deadline_at=None,
             )
         elif answer == "retry":
@@ -574,9 +576,9 @@ class RunChange:
             return
         elif answer == "accept" and row.result is not None:
             # A person may accept what the judge did not, but not a report that never came.
-            self.move(row, "accepted", decision=answer, reason=None, message=f"accepted by {by}")
+            self.move(row, "accepted", decision=answer, reason=None, message=f"accepted {who}")
         elif answer == "fail":
-            self.move(row, "failed", decision=answer, reason="person", message=note or f"by {by}")
+            self.move(row, "failed", decision=answer, reason="person", message=note or who)
         else:
             known = "retry, fail" if row.result is None else "retry, accept, fail"
             raise RunError(f"{answer!r} cannot be decided about {row.id}; expected one of {known}")

@@ -124,6 +124,9 @@ def test_project_decide_answers_a_gate_of_a_run(place: Place, run: str) -> None:
     assert [(each["answer"], each["note"]) for each in decided] == [("yes", "Go.")]
     # In a pipe nobody was asked, and the record says so.
     assert decided[0]["by"].startswith("reported by terminal ")
+    row = place.store.read(lambda reading: reading.graphs.task(run, "ship"))
+    assert row is not None
+    assert row.message == f"yes, {decided[0]['by']}"
 
     again = decide(place, run, "--task", "ship", "--choice", "no")
     assert again.code == 1
