@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
+
+import msgspec
 
 from goop_mcp.delegation.expand import Edge, Expansion, RunSnapshot, TaskSnapshot
 from goop_mcp.delegation.graph import Graph
@@ -50,16 +52,17 @@ __all__ = [
     "epoch",
     "find_run",
     "find_task",
+    "kept_as_json",
     "kept_result",
     "kept_text",
     "key_of_gate",
     "pause_after",
     "step_of",
     "value_of",
+    "without_excess",
 ]
 
 KeepOutput = Literal["none", "failed", "all"]
-T = TypeVar("T")
 
 FAILURES_THAT_OPEN: Final = 5
 _FIRST_PAUSE: Final = 30.0
@@ -75,8 +78,8 @@ _APART: Final = "\n\x01\n"
 _OWN_DATA: Final = frozenset(
     {"from", "to", "owner", "host", "attempt", "way", "accepted", "seconds", "tokens", "rules"}
 )
-# Made once: `json.dumps` makes one for each call, which takes longer than to write an event.
-_JSON: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
+_JSON: Final = msgspec.json.Encoder()
+_ASCII_JSON: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
 
 class RunError(GoopError):
@@ -107,7 +110,6 @@ class RunChange:
         self._counts: tuple[dict[str, int], int] | None = None
         self._events: list[GraphEventRow] = []
         self._may_hold_secrets = False
-        self._clean: set[str] = set()
         self._circuits: dict[str, CircuitRow | None] = {}
 
     @property
@@ -396,7 +398,7 @@ class RunChange:
     def accept(
         self,
         row: GraphTaskRow,
-        result: Mapping[str, JsonValue],
+        result: str,
         decide: Callable[[RunSnapshot], Expansion],
         *,
         session: str | None,
@@ -404,8 +406,9 @@ class RunChange:
     ) -> Expansion:
         """Accept the report of a task and carry out what it does to the graph.
 
-        `session` is the conversation in which it was asked, to be kept with it. `recorder` is the
-        runner that is about to record the report, None where nobody does.
+        `result` is that of `kept_as_json`. `session` is the conversation in which it was asked, to
+        be kept with it. `recorder` is the runner that is about to record the report, None where
+        nobody does.
         """
         # Before anything is written: it looks at the run as it was when the report came.
         expansion = decide(self._snapshot(row))
@@ -413,7 +416,6 @@ class RunChange:
             "owner": recorder,
             "lease_until": None,
             "program_pid": None,
-            "result": as_json(self._redacted(result)),
             "session": session,
         }
         if expansion.state == "input_required":
@@ -429,15 +431,22 @@ class RunChange:
                 decision=None
                 if not expansion.questions
                 else as_json([asdict(each) for each in expansion.questions]),
+                result=result,
                 **ended,
             )
             return expansion
 
         # Whoever records the report needs its text until then; a person's is always recorded later.
         is_needed = recorder is not None or row.state != "running"
-        ended["result"] = ended["result"] if is_needed else kept_result(ended["result"], self.run)
         # A task that waits for what it sent back is done for now as well: it begins again later.
-        self.move(row, "accepted", reason=None, message=None, **ended)
+        self.move(
+            row,
+            "accepted",
+            reason=None,
+            message=None,
+            result=result if is_needed else kept_result(result, self.run),
+            **ended,
+        )
         step = step_of(row)
         agent = step.agent if isinstance(step, GraphTask) else None
         for added in expansion.added:
@@ -628,12 +637,19 @@ class RunChange:
             elif row.state not in ENDED and row.state != "running":
                 self.move(row, "cancelled", reason=reason, message=f"the {reason} passed")
 
-    def settle(self, row: GraphAttemptRow, attempt: Attempt | None, *, agent: str) -> None:
+    def settle(
+        self,
+        row: GraphAttemptRow,
+        attempt: Attempt | None,
+        *,
+        agent: str,
+        outcome: str | None = None,
+    ) -> None:
         """Give back what was reserved for a message, and count what it used.
 
         None stands for a message whose end is not known: as many tokens count as the agent used at
         most of late. The first call of an agent reserves all that is left, and a crash in it must
-        not take the budget of the whole run with it.
+        not take the budget of the whole run with it. `outcome` is the attempt by `kept_as_json`.
         """
         found = self.circuit(agent)
         usages: list[int] = json.loads(found.usages) if found is not None else []
@@ -650,9 +666,6 @@ class RunChange:
             spent_tokens=self.run.spent_tokens + tokens,
             spent_cost=self.run.spent_cost + cost,
         )
-        outcome = None
-        if attempt is not None:
-            outcome = as_json(self._redacted(_without_excess(attempt).to_dict()))
         self._rows.set(row._replace(outcome=outcome, ended_at=self.at), was=row)
         if attempt is None:
             return
@@ -695,20 +708,6 @@ class RunChange:
             self._rows.add(changed)
         else:
             self._rows.set(changed, was=found)
-
-    def _redacted(self, value: T) -> T:
-        """Return a structure of JSON values without the secrets in its texts.
-
-        A report has dozens of texts, nearly never with a secret. They are looked at together first,
-        those that an attempt and the result share once, and one by one only if something was found.
-        """
-        texts: dict[str, None] = {}
-        _gather(value, texts)
-        unknown = [text for text in texts if text not in self._clean]
-        if unknown and redact(_APART.join(unknown)).count:
-            return map_texts(value, lambda text, _name: redact(text).text)
-        self._clean.update(unknown)
-        return value
 
     def _snapshot(self, row: GraphTaskRow) -> RunSnapshot:
         """Return what `expand` has to know to judge the report of `row`."""
@@ -825,10 +824,23 @@ def _without_texts(outcome: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return kept
 
 
-def _without_excess(attempt: Attempt) -> Attempt:
+def kept_as_json(*values: object) -> list[str]:
+    """Return structures of JSON values as they are stored: without the secrets in their texts.
+
+    A report has dozens of texts, nearly never with a secret. Those of all `values` are looked at
+    together first, those that several of them have once, and one by one only if something is found.
+    """
+    texts: dict[str, None] = {}
+    _gather(values, texts)
+    if redact(_APART.join(texts)).count:
+        values = tuple(map_texts(each, lambda text, _name: redact(text).text) for each in values)
+    return [as_json(each) for each in values]
+
+
+def without_excess(attempt: Attempt) -> Attempt:
     """Return the attempt without what a reply has beyond all that is read of one.
 
-    To look through 30 MiB for secrets takes seconds, in which nobody else can write.
+    To look through 30 MiB for secrets takes seconds.
     """
     reply = attempt.reply or ""
     if len(reply) <= _LONGEST_REPLY:
@@ -854,8 +866,11 @@ def _gather(value: object, texts: dict[str, None]) -> None:
 
 
 def as_json(values: object) -> str:
-    """Return `values` as JSON in ASCII: every database stores it, halves of characters included."""
-    return _JSON.encode(values)
+    """Return `values` as JSON that every database stores: halves of characters are escaped."""
+    try:
+        return _JSON.encode(values).decode()
+    except UnicodeEncodeError:
+        return _ASCII_JSON.encode(values)
 
 
 def _written(at: float) -> str:

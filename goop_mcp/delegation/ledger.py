@@ -23,12 +23,14 @@ from goop_mcp.delegation.changes import (
     epoch,
     find_run,
     find_task,
+    kept_as_json,
     kept_result,
     kept_text,
     key_of_gate,
     pause_after,
     step_of,
     value_of,
+    without_excess,
 )
 from goop_mcp.delegation.expand import Expansion, RunSnapshot
 from goop_mcp.delegation.graph import Graph
@@ -811,6 +813,8 @@ class Ledger:
 
     def end_attempt(self, claim: Claim, number: int, attempt: Attempt) -> None:
         """Write down what became of a message. Raises LostTaskError."""
+        # Before the transaction: to look for secrets takes long, and nobody else can write in it.
+        (outcome,) = kept_as_json(without_excess(attempt).to_dict())
 
         def write(writing: WriteTransaction) -> bool:
             row = find_task(writing, claim.row.run, claim.row.id)
@@ -822,7 +826,7 @@ class Ledger:
                 change.save()
                 return False
 
-            self._end_attempt(change, row, claim, number, attempt)
+            self._end_attempt(change, row, claim, number, attempt, outcome=outcome)
             # Its program stays in the row: it may live on, to be asked again in the same session.
             if attempt.conversation_id is not None:
                 change.move(row, "running", session=attempt.conversation_id)
@@ -834,13 +838,20 @@ class Ledger:
             raise LostTaskError(claim.row.id, late=True)
 
     def _end_attempt(
-        self, change: RunChange, row: GraphTaskRow, claim: Claim, number: int, attempt: Attempt
+        self,
+        change: RunChange,
+        row: GraphTaskRow,
+        claim: Claim,
+        number: int,
+        attempt: Attempt,
+        *,
+        outcome: str,
     ) -> None:
         for each in change.writing.graphs.attempts(row.run, row.id, unended=True):
             # Nearly always the only one: an attempt of a dead runner was settled when it was taken
             # over.
             if (each.round, each.number) == (row.round, number):
-                change.settle(each, attempt, agent=claim.task.agent)
+                change.settle(each, attempt, agent=claim.task.agent, outcome=outcome)
         change.event(row.id, "answered", _shown_attempt(number, attempt))
 
     # Ends
@@ -888,6 +899,11 @@ class Ledger:
         *,
         records: bool,
     ) -> tuple[Expansion, Claim | Nothing]:
+        # Before the transaction, as in `end_attempt`.
+        kept, *outcomes = kept_as_json(
+            result, *([] if answered is None else [without_excess(answered[1]).to_dict()])
+        )
+
         def write(writing: WriteTransaction) -> tuple[Expansion, Claim | Nothing] | None:
             row = find_task(writing, claim.row.run, claim.row.id)
             change = self._change(writing, row.run)
@@ -900,10 +916,10 @@ class Ledger:
                 return None
             session = row.session
             if answered is not None:
-                self._end_attempt(change, row, claim, *answered)
+                self._end_attempt(change, row, claim, *answered, outcome=outcomes[0])
                 session = answered[1].conversation_id or session
             recorder = row.owner if records else None
-            expansion = change.accept(row, result, decide, session=session, recorder=recorder)
+            expansion = change.accept(row, kept, decide, session=session, recorder=recorder)
             # In the same transaction, so a runner that dies here leaves either both or none.
             claimed = self._claim(change, runner) if runner is not None else Nothing("")
             change.save()
@@ -930,7 +946,6 @@ class Ledger:
         reason: str,
         message: str,
         person: bool = False,
-        result: Mapping[str, JsonValue] | None = None,
     ) -> None:
         """End a task without an accepted report; with `person` it waits for a decision."""
         state = "input_required" if person else "failed"
@@ -954,7 +969,7 @@ class Ledger:
                 owner=None,
                 lease_until=None,
                 program_pid=None,
-                result=None if result is None else as_json(result),
+                result=None,
             )
             # What needs it is left out, or begins where it needs only an end.
             change.after(row.id)
@@ -1109,13 +1124,14 @@ class Ledger:
         by: str,
     ) -> Expansion:
         """Accept the report of a task that a person or a host worked on. Raises RunError."""
+        (kept,) = kept_as_json(result)
 
         def write(writing: WriteTransaction) -> Expansion:
             change = self._change(writing, id)
             row = find_task(writing, id, task)
             if row.state != "input_required":
                 raise RunError(f"{task} is {row.state}; nobody waits for its report")
-            expansion = change.accept(row, result, decide, session=row.session)
+            expansion = change.accept(row, kept, decide, session=row.session)
             change.event(task, "by_hand", {"by": by})
             change.save()
             return expansion

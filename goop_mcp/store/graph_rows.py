@@ -237,6 +237,11 @@ _TYPES: Final = {
     for kind in (*_TABLES, *_PARTS)
 }
 
+# Types of the values of rows that were looked at, of each kind. A file of somebody else may hold
+# any of them, so their number is bounded.
+_KNOWN_TYPES: Final[Mapping[type, set[tuple[type, ...]]]] = {kind: set() for kind in _TYPES}
+_MOST_KNOWN_TYPES: Final = 1_000
+
 
 def _select(kind: type, rest: str) -> str:
     # Columns by name: a later migration may add some, or order them differently.
@@ -688,14 +693,22 @@ def _record(kind: type[Row], row: Sequence[Any]) -> Row:
 
     A file may be put together byte by byte.
     """
+    # Rows are alike: one with the types of an earlier one is not looked at column by column.
+    types, known = tuple(map(type, row)), _KNOWN_TYPES[kind]
+    if types in known:
+        return kind._make(row)
+
     values = list(row)
-    for place, (value, wanted) in enumerate(zip(row, _TYPES[kind], strict=True)):
-        if type(value) in wanted:
+    for place, (found, wanted) in enumerate(zip(types, _TYPES[kind], strict=True)):
+        if found in wanted:
             continue
         # SQLite returns a real number that is whole as one, PostgreSQL too; ints are for counts.
-        if type(value) is not int or float not in wanted:
+        if found is not int or float not in wanted:
             name = f"{_name_of_table(kind)}.{_NAMES[kind][place]}"
             raise StoreError(f"{name} holds a value of another kind")
-        values[place] = float(value)
+        values[place] = float(values[place])
 
+    # Not those with a number that has to be changed.
+    if tuple(map(type, values)) == types and len(known) < _MOST_KNOWN_TYPES:
+        known.add(types)
     return kind._make(values)
