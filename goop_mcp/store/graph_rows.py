@@ -16,6 +16,7 @@ from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.storable import refuse_unstorable_text
 
 __all__ = [
+    "MOST_EVENTS",
     "CircuitRow",
     "GraphAttemptRow",
     "GraphEventRow",
