@@ -112,7 +112,7 @@ class RunView:
             task.kept = data["message"]
         elif event.what == "not_recorded":
             task.kept = f"the report is not recorded: {data['message']}"
-        elif event.what == "recorded":
+        elif event.what in ("recorded", "reused"):
             task.kept, task.report = "", data.get("report")
         elif event.what == "state":
             if data["to"] == "waiting" and data["from"] != "waiting":
