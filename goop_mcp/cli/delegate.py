@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,12 +25,14 @@ from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
 from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.parts import GraphGate, GraphStep
-from goop_mcp.settings import read_settings
+from goop_mcp.delegation.reuse import Reused
+from goop_mcp.settings import Settings, read_settings
 from goop_mcp.validation.findings import excerpt
 
 __all__ = ["delegate"]
 
 REFUSED = 1
+_REUSE_IS_FOR_NEW = "a run that is resumed keeps its own results; leave --reuse out, or say --new"
 
 
 def _values(
@@ -68,6 +71,12 @@ def _values(
 @click.option("--resume", "again", flag_value="resume", help="Resume the unfinished run.")
 @click.option(
     "--new", "again", flag_value="new", help="Start a new run even if another one is unfinished."
+)
+@click.option(
+    "--reuse",
+    is_flag=True,
+    help="Accept the tasks at once that an earlier run has the same results for; with --plan: show"
+    " which.",
 )
 @click.option(
     "--trust",
@@ -110,6 +119,7 @@ def delegate(
     values: dict[str, str],
     parallel: int | None,
     again: str | None,
+    reuse: bool,
     trust: tuple[str, ...],
     runner_only: bool,
     dispatcher: str,
@@ -133,7 +143,7 @@ def delegate(
     failed or the graph cannot be run; 2 a usage error; 3 a person has to decide or to trust the
     graph; 4 cancelled; 130 interrupted.
     """
-    _refuse_wrong_call(check=check, plan=plan, form=form)
+    _refuse_wrong_call(check=check, plan=plan, form=form, reuse=reuse, again=again)
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     if runner_only:
         _refuse_what_is_for_one_run(
@@ -143,6 +153,7 @@ def delegate(
                 "--plan": plan,
                 "--input": values,
                 f"--{again}": again,
+                "--reuse": reuse,
                 "--keep-output": keep,
                 "--detach": detach,
             }
@@ -171,15 +182,12 @@ def delegate(
     if check:
         show(f"{graph}: {_counted(loaded)}, digest {loaded.digest[:12]}\n")
     elif plan:
-        _show_plan(loaded, form, missing=[each for each in loaded.inputs() if each not in values])
-        if form == "text":
-            with AppContext(settings) as application:
-                show(_kept(application, loaded))
+        _show_plan(settings, loaded, form, values, reuse=reuse)
     else:
         if not may_run(loaded, settings.project, trust=trust):
             return A_PERSON
         with AppContext(settings) as application:
-            run = _begin(application, loaded, values, again=again, keep=keep)
+            run = _begin(application, loaded, values, again=again, keep=keep, reuse=reuse)
         if detach:
             return run_detached(settings, run, parallel=parallel)
         return run_here(settings, run, form=form, parallel=parallel)
@@ -187,9 +195,15 @@ def delegate(
     return 0
 
 
-def _refuse_wrong_call(*, check: bool, plan: bool, form: str) -> None:
+def _refuse_wrong_call(
+    *, check: bool, plan: bool, form: str, reuse: bool, again: str | None
+) -> None:
     if check and plan:
         raise WrongCallError("expected one of --check and --plan")
+    if reuse and check:
+        raise WrongCallError("--check does not look at runs; --plan --reuse shows what is reused")
+    if reuse and again == "resume":
+        raise WrongCallError(_REUSE_IS_FOR_NEW)
     if form in ("json", "mermaid", "svg") and not plan:
         raise WrongCallError(f"--format {form} is for --plan; expected text or jsonl")
     if form == "jsonl" and (plan or check):
@@ -209,6 +223,7 @@ def _begin(
     *,
     again: str | None,
     keep: str | None,
+    reuse: bool,
 ) -> str:
     """Return the id of a new run, or of the one that is not done and goes on with this graph."""
     store = application.store
@@ -231,7 +246,14 @@ def _begin(
     agent_makers(graph, project=application.settings.project)
     if again != "resume" or unfinished is None:
         options = None if keep is None else {"keep_output": keep}
-        return ledger.create(graph, input=values, options=options)
+        run = ledger.create(graph, input=values, options=options, reuse=reuse)
+        if reuse:
+            accepted = store.read(lambda reading: reading.graphs.tasks(run, state="accepted"))
+            found = ", ".join(f"{row.id} ({row.message})" for row in accepted)
+            complain(f"reused: {found or 'no tasks'}")
+        return run
+    if reuse:
+        raise WrongCallError(_REUSE_IS_FOR_NEW)
     if values:
         raise WrongCallError("a run keeps its input; leave --input out, or say --new")
     if keep is not None:
@@ -254,15 +276,33 @@ def _kept(application: AppContext, graph: Graph) -> str:
     return f"\nopen: {unfinished.id}, of which --resume keeps {', '.join(kept) or 'nothing'}\n"
 
 
-def _show_plan(graph: Graph, form: str, *, missing: Sequence[str]) -> None:
+def _show_plan(
+    settings: Settings, graph: Graph, form: str, values: Mapping[str, str], *, reuse: bool
+) -> None:
+    """Print what would run; with `reuse` also what would not, as there is a result of it."""
     if form == "mermaid":
         emit(draw_mermaid(graph))
     elif form == "svg":
         emit(draw_svg(graph))
-    elif form == "json":
-        emit_json({**graph.to_dict(), "waves": graph.waves, "digest": graph.digest})
+    elif form == "json" and not reuse:
+        emit_json(_plan_values(graph))
     else:
-        show(_plan(graph, missing=missing))
+        with AppContext(settings) as application:
+            reused = None
+            if reuse:
+                reused = Ledger(application.store).reusable(graph, input=values)
+            if form == "json":
+                found = {name: each._asdict() for name, each in (reused or {}).items()}
+                emit_json({**_plan_values(graph), "reused": found})
+                return
+
+            missing = [each for each in graph.inputs() if each not in values]
+            show(_plan(graph, missing=missing, reused=reused))
+            show(_kept(application, graph))
+
+
+def _plan_values(graph: Graph) -> dict[str, Any]:
+    return {**graph.to_dict(), "waves": graph.waves, "digest": graph.digest}
 
 
 def _counted(graph: Graph) -> str:
@@ -275,8 +315,8 @@ def _counted(graph: Graph) -> str:
     return ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in parts if count)
 
 
-def _plan(graph: Graph, *, missing: Sequence[str]) -> str:
-    """Return what would run, wave by wave, and which programs that would start."""
+def _plan(graph: Graph, *, missing: Sequence[str], reused: Mapping[str, Reused] | None) -> str:
+    """Return what would run, wave by wave, which programs that would start, what is reused."""
     lines = [f"{graph.name}: {_counted(graph)}", ""]
     for number, wave in enumerate(graph.waves, 1):
         lines.append(f"wave {number}")
@@ -289,6 +329,9 @@ def _plan(graph: Graph, *, missing: Sequence[str]) -> str:
         lines.append(f"  {agent.name}: {what}")
     if missing:
         lines += ["", *(f"missing: --input {name}=…" for name in missing)]
+    if reused is not None:
+        found = [f"  {name}: the result of {task} in {run}" for name, (run, task) in reused.items()]
+        lines += ["", "reused", *(found or ["  nothing"])]
 
     return "\n".join(lines) + "\n"
 

@@ -17,6 +17,7 @@ __all__ = [
     "RunView",
     "Task",
     "TaskOutcome",
+    "events",
     "resume",
     "run_graph",
     "run_task",
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from goop_mcp.delegation.graph import Graph, GraphError
     from goop_mcp.delegation.parts import Gate, GraphAgent, GraphLimits, GraphRetry, Task
     from goop_mcp.delegation.procrastinate_queue import ProcrastinateDispatcher
-    from goop_mcp.delegation.run_views import RunView
+    from goop_mcp.delegation.run_views import RunView, events
     from goop_mcp.delegation.runner import GraphOutcome, TaskOutcome, resume, run_graph
 else:
     __getattr__ = names_on_demand(
@@ -47,6 +48,7 @@ else:
             "RunView": "run_views",
             "Task": "parts",
             "TaskOutcome": "runner",
+            "events": "run_views",
             "resume": "runner",
             "run_graph": "runner",
             "run_task": "dispatch",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -45,6 +45,7 @@ from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
     "FAILURES_THAT_OPEN",
+    "KnownStep",
     "RunChange",
     "RunError",
     "UnknownRunError",
@@ -88,6 +89,17 @@ class RunError(GoopError):
 
 class UnknownRunError(RunError, LookupError):
     """Raised when no run has the id."""
+
+
+class KnownStep(NamedTuple):
+    """A step that need not be done: the accepted row that it is the same as, its key and prompt.
+
+    `prompt` has its values, and is None for a gate.
+    """
+
+    row: GraphTaskRow
+    key: str
+    prompt: str | None
 
 
 def pause_after(failures: int) -> float:
@@ -189,18 +201,27 @@ class RunChange:
         if was != "running":
             self.event(None, "run", {"state": "running"})
 
-    def add_steps(self, steps: Sequence[GraphStep], was: Mapping[str, GraphTaskRow]) -> None:
+    def add_steps(
+        self,
+        steps: Sequence[GraphStep],
+        was: Mapping[str, GraphTaskRow],
+        reused: "Mapping[str, KnownStep] | None" = None,
+    ) -> None:
         """Add steps of the graph, and let those begin that need nothing else.
 
-        `was` are the rows that they replace, whose fences go on.
+        `was` are the rows that they replace, whose fences go on. `reused` are those that other runs
+        have results for; they are accepted at once.
         """
+        reused = reused or {}
         rows, later = [], []
         for step in steps:
             # A step that is added again gets a higher fence: replies to the one before come too
             # late.
             row = self._row_of(step, distance=self.graph.distance[step.id], again=was.get(step.id))
             # Most graphs are long because of their plain tasks; those are added as they will be.
-            if step.needs or isinstance(step, GraphGate) or self.is_by_hand(step):
+            if step.id in reused:
+                row = self._reuse(row, reused[step.id])
+            elif step.needs or isinstance(step, GraphGate) or self.is_by_hand(step):
                 later += [] if step.needs else [step.id]
             else:
                 row = row._replace(state="ready", ready_at=self.now)
@@ -214,6 +235,28 @@ class RunChange:
         # Gates and tasks of persons: these become questions, which `begin` writes.
         for id in later:
             self.begin(id)
+        for step in steps if reused else ():
+            if step.id not in reused and not reused.keys().isdisjoint(step.needs):
+                self.look_again(step.id)
+
+    def _reuse(self, row: GraphTaskRow, known: KnownStep) -> GraphTaskRow:
+        """Return the row of a new task with the result of an earlier run, and note both."""
+        result = json.loads(known.row.result or "{}")
+        # Of a result that was reused itself, the run in which the agent was asked.
+        origin = result.get("reused_from") or {"run": known.row.run, "task": known.row.id}
+        accepted = row._replace(
+            state="accepted",
+            message=f"the result of {origin['task']} in {origin['run']}",
+            prompt=known.prompt,
+            task_key=known.key,
+            result=kept_result(as_json({**result, "reused_from": origin}), self.run),
+            # Recorded as what it was then: the same report is not recorded twice.
+            report=known.row.report,
+        )
+        self._note_move(row, accepted)
+        data = {**origin} if known.row.report is None else {**origin, "report": known.row.report}
+        self.event(row.id, "reused", data)
+        return accepted
 
     def _row_of(
         self,

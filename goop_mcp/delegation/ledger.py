@@ -26,17 +26,15 @@ from goop_mcp.delegation.changes import (
     kept_as_json,
     kept_result,
     kept_text,
-    key_of_gate,
     pause_after,
     step_of,
-    value_of,
     without_excess,
 )
 from goop_mcp.delegation.expand import Expansion, RunSnapshot
 from goop_mcp.delegation.graph import Graph
-from goop_mcp.delegation.parts import GraphGate, GraphTask
-from goop_mcp.delegation.placeholders import INPUT, fill_in
+from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
 from goop_mcp.delegation.processes import ThisProcess, boot_id, lives
+from goop_mcp.delegation.reuse import Reused, known_steps, reusable_steps, reused_from
 from goop_mcp.delegation.states import (
     ENDED,
     RUN_ENDED,
@@ -215,9 +213,13 @@ class Ledger:
         *,
         input: Mapping[str, JsonValue],
         options: Mapping[str, JsonValue] | None = None,
+        reuse: bool = False,
     ) -> str:
-        """Add a run of `graph` and return its id. Raises RunError for values that are missing."""
-        add = self._adding(graph, input, options)
+        """Add a run of `graph` and return its id. Raises RunError for values that are missing.
+
+        With `reuse` the tasks that `reusable` returns are accepted at once.
+        """
+        add = self._adding(graph, input, options, reuse=reuse)
 
         def write(writing: WriteTransaction) -> str:
             change = add(writing)
@@ -233,12 +235,13 @@ class Ledger:
         *,
         input: Mapping[str, JsonValue],
         options: Mapping[str, JsonValue] | None = None,
+        reuse: bool = False,
     ) -> Begun:
         """Add a run as `create` does, and let `runner` join it and claim a task in the same step.
 
         A run of one short task would wait longer for these transactions than for its agent.
         """
-        add = self._adding(graph, input, options)
+        add = self._adding(graph, input, options, reuse=reuse)
 
         def write(writing: WriteTransaction) -> Begun:
             _register(writing, runner)
@@ -259,6 +262,8 @@ class Ledger:
         graph: Graph,
         input: Mapping[str, JsonValue],
         options: Mapping[str, JsonValue] | None,
+        *,
+        reuse: bool,
     ) -> Callable[[WriteTransaction], RunChange]:
         """Return what adds a run of `graph` within a transaction, to be saved by the caller."""
         missing = [name for name in graph.inputs() if name not in input]
@@ -304,11 +309,29 @@ class Ledger:
             writing.graphs.add_run(run, source)
             change = RunChange(writing, run, graph)
             change.event(None, "created", {"graph": graph.name, "tasks": len(graph.steps)})
-            change.add_steps(list(graph.steps.values()), {})
+            reused = reusable_steps(writing, graph, json.loads(source.input)) if reuse else {}
+            change.add_steps(list(graph.steps.values()), {}, reused)
             return change
 
         self._graphs[run_id] = graph
         return add
+
+    def reusable(self, graph: Graph, *, input: Mapping[str, JsonValue]) -> dict[str, Reused]:
+        """Return the tasks that a new run of `graph` would not run, and where each result is from.
+
+        They are those with the same key in another run, as all that they need. Not among them are
+        gates, tasks of persons and hosts, those with a worktree and those that may add tasks.
+        """
+        # As a run keeps it: prompts are filled in from that.
+        kept = json.loads(redact(as_json(dict(input))).text)
+
+        def read(reading: ReadTransaction) -> dict[str, Reused]:
+            return {
+                name: reused_from(known.row) or Reused(known.row.run, known.row.id)
+                for name, known in reusable_steps(reading, graph, kept).items()
+            }
+
+        return self.store.read(read)
 
     def graph(self, run: GraphRunRow) -> Graph:
         """Return the graph of a run as it was stored last."""
@@ -396,30 +419,13 @@ class Ledger:
         graph: Graph,
         rows: Mapping[str, GraphTaskRow],
     ) -> set[str]:
-        values: dict[str, JsonValue] = {INPUT: json.loads(reading.graphs.source(run.id).input)}
-        keys: dict[str, str] = {}
-        kept: set[str] = set()
-        # Waves in their order, so that the keys of what a task needs are known before its own.
-        for wave in graph.waves:
-            for name in wave:
-                step, row = graph.steps[name], rows.get(name)
-                # One that needs something new is new too: its prompt would have other values.
-                if row is None or row.state != "accepted" or not kept.issuperset(step.needs):
-                    continue
-                if isinstance(step, GraphGate):
-                    key = key_of_gate(step)
-                else:
-                    try:
-                        # A need without a value, which only a new graph can have.
-                        prompt = fill_in(graph.prompt_of(step), values)
-                    except ValueError:
-                        continue
-                    key = graph.key_of(step, prompt, [keys[need] for need in step.needs])
-                if key == row.task_key:
-                    kept.add(name)
-                    keys[name], values[name] = key, value_of(row)
+        def find(step: GraphStep, key: str) -> GraphTaskRow | None:
+            row = rows.get(step.id)
+            same = row is not None and row.state == "accepted" and row.task_key == key
+            return row if same else None
 
-        return kept
+        input = json.loads(reading.graphs.source(run.id).input)
+        return set(known_steps(graph, input, find))
 
     def cancel(self, id: str, task: str | None = None, *, by: str) -> list[str]:
         """Cancel a run, or one task and what needs it; return the ids of what was cancelled.

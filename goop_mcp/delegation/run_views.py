@@ -4,13 +4,20 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
+import anyio.to_thread
+
+from goop_mcp.delegation.changes import find_run
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphGate, attempts_of
-from goop_mcp.store.graph_rows import GraphEventRow
+from goop_mcp.store.graph_rows import MOST_EVENTS, GraphEventRow
+from goop_mcp.store.interface import ReadTransaction, Store
 
-__all__ = ["RunView", "TaskView"]
+__all__ = ["RunView", "TaskView", "events"]
+
+_PAGE: Final = 1_000
+"""Events that are returned at once, if the caller does not say otherwise."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,7 +112,7 @@ class RunView:
             task.kept = data["message"]
         elif event.what == "not_recorded":
             task.kept = f"the report is not recorded: {data['message']}"
-        elif event.what == "recorded":
+        elif event.what in ("recorded", "reused"):
             task.kept, task.report = "", data.get("report")
         elif event.what == "state":
             if data["to"] == "waiting" and data["from"] != "waiting":
@@ -114,3 +121,23 @@ class RunView:
             task.reason, task.message = data.get("reason", ""), data.get("message", "")
             if task.state != "running":
                 task.since = None
+
+
+async def events(
+    store: Store, run: str, *, after: int = 0, limit: int = _PAGE
+) -> list[GraphEventRow]:
+    """Return the events of `run` whose numbers are above `after`, in order, at most `limit`.
+
+    They are those that `on_event` is called with, whoever works on the run: `seq` counts from 1
+    without gaps, `at` is the time of the database, `task` is None for the run itself, `what` says
+    what happened, `data` is JSON. An empty list: nothing more has happened yet. Raises RunError if
+    there is no such run, ValueError for a `limit` that is not from 1 to 10,000.
+    """
+    if type(limit) is not int or not 1 <= limit <= MOST_EVENTS:
+        raise ValueError(f"limit is {limit!r}; expected a whole number from 1 to {MOST_EVENTS:,}")
+
+    def read(reading: ReadTransaction) -> list[GraphEventRow]:
+        find_run(reading, run)
+        return reading.graphs.events(run, after=after, limit=limit)
+
+    return await anyio.to_thread.run_sync(store.read, read)

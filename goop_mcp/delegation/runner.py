@@ -138,7 +138,8 @@ class ReplyJudge(Protocol):
 class TaskOutcome:
     """What came of a task or gate: its state, why, and the attempts of its last round.
 
-    `attempts` are those as JSON, which `outcome` reads.
+    `attempts` are those as JSON, which `outcome` reads. `reused_from` is the run in which the agent
+    was asked, where the result is one of an earlier run: then there are no attempts.
     """
 
     state: str
@@ -146,17 +147,21 @@ class TaskOutcome:
     message: str | None = None
     decision: str | None = None
     envelope: Mapping[str, JsonValue] | None = None
+    reused_from: str | None = None
     attempts: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, row: GraphTaskRow, attempts: Iterable[GraphAttemptRow]) -> "TaskOutcome":
         """Return what came of the task in `row`; of `attempts` those of its last round count."""
+        result = json.loads(row.result) if row.result else {}
+        reused = result.get("reused_from") if row.state == "accepted" else None
         return cls(
             state=row.state,
             reason=row.reason,
             message=row.message,
             decision=row.decision,
-            envelope=json.loads(row.result).get("envelope") if row.result else None,
+            envelope=result.get("envelope"),
+            reused_from=None if reused is None else reused["run"],
             attempts=tuple(
                 [
                     each.outcome
@@ -205,20 +210,25 @@ async def run_graph(
     record: RecordReport | None = None,
     judge: ReplyJudge | None = None,
     options: Mapping[str, JsonValue] | None = None,
+    reuse: bool = False,
 ) -> GraphOutcome:
     """Run `graph` until it has ended, or nothing goes on without a person.
 
     `agents` are those that the graph leaves to the caller, by name. `project` is the folder in
     which programs run, the current one if it is None. `on_event` is called with each event in
     order; `record` and `judge` are those of `Runner`. The outcome has the id with which `resume`
-    goes on, also after a crash. Raises GraphError and GraphAgentError before anything is asked,
-    RunError for missing input.
+    goes on, also after a crash. With `reuse` the tasks that `Ledger.reusable` returns are accepted
+    at once with the results of earlier runs; agents that are given count as the same by their
+    names. Raises GraphError and GraphAgentError before anything is asked, RunError for missing
+    input.
     """
     folder = project or Path.cwd()
     makers = agent_makers(graph, project=folder, given=agents)
     ledger = Ledger(store)
     begun = await anyio.to_thread.run_sync(
-        partial(ledger.begin, graph, this_process(), input=input or {}, options=options)
+        partial(
+            ledger.begin, graph, this_process(), input=input or {}, options=options, reuse=reuse
+        )
     )
     runner = Runner(
         ledger,

@@ -41,7 +41,8 @@ MOVING: Final[frozenset[str]] = frozenset({"ready", "running", "retrying"})
 
 # Waiting again, from any state: feedback, a changed graph, or a person who runs a task again.
 MOVES: Final[Mapping[str, frozenset[str]]] = {
-    "waiting": frozenset({"ready", "skipped", "cancelled", "input_required"}),
+    # Accepted at once is what an earlier run has the result of.
+    "waiting": frozenset({"ready", "skipped", "cancelled", "input_required", "accepted"}),
     "ready": frozenset({"running", "input_required", "waiting", "skipped", "cancelled", "failed"}),
     "running": frozenset(
         {"accepted", "retrying", "input_required", "failed", "cancelled", "waiting", "ready"}

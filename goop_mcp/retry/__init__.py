@@ -7,6 +7,7 @@ from goop_mcp.on_demand import names_on_demand
 from goop_mcp.retry.agent_records import AgentUnavailableError
 from goop_mcp.retry.ask import (
     EnvelopedAgent,
+    JobGroup,
     ask_many,
     ask_until_accepted,
     ask_until_accepted_sync,
@@ -38,6 +39,7 @@ __all__ = [
     "FailedCall",
     "Hooks",
     "Job",
+    "JobGroup",
     "Message",
     "NotAcceptedError",
     "Outcome",

@@ -10,7 +10,7 @@ from goop_mcp.retry.attempts import NotAcceptedError, Outcome
 from goop_mcp.retry.calls import call_of
 from goop_mcp.retry.hooks import Hooks
 from goop_mcp.retry.jobs import DEFAULT_POLICY, Job, check_count, check_type
-from goop_mcp.retry.loop import RetryLoop
+from goop_mcp.retry.loop import RetryLoop, outcome_of
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent
 from goop_mcp.retry.telemetry import workflow_span
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EnvelopedAgent",
+    "JobGroup",
     "RetryOptions",
     "ask_many",
     "ask_until_accepted",
@@ -196,6 +197,70 @@ def enveloped(
     return envelop
 
 
+class JobGroup:
+    """Several jobs at once: run them once with `run`; `outcomes` may be read at any time.
+
+    The arguments are those of `ask_many`, which is this in one line. Whoever may have to end the
+    jobs early keeps the group: a cancellation goes through `run` and returns nothing, and what has
+    ended by then stands in `outcomes`.
+    """
+
+    def __init__(self, jobs: Iterable[Job], *, limit: int = 8, cancel_others: bool = False) -> None:
+        check_count("limit", limit)
+        check_type("jobs", jobs, Iterable, "several of Job(...)")
+        self._jobs = list(jobs)
+        self._loops = [RetryLoop(job) for job in self._jobs]
+        self._limit, self._cancel_others = limit, cancel_others
+        self._was_run = False
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The outcome of each job, in their order.
+
+        One that has not ended, or never began, is cancelled, with the attempts that it made so far.
+        """
+        return [
+            # Not with "or": an outcome that was not accepted is false.
+            outcome_of(loop.attempts, "cancelled", job.policy)
+            if loop.outcome is None
+            else loop.outcome
+            for job, loop in zip(self._jobs, self._loops, strict=True)
+        ]
+
+    def cancel(self) -> None:
+        """End all jobs at once; `run` then returns the outcomes, those that had ended as they were.
+
+        To be called in the thread of the event loop; before `run`, nobody is asked at all.
+        """
+        for each in self._loops:
+            each.cancel()
+
+    async def run(self) -> list[Outcome]:
+        """Run the jobs and return `outcomes`. A cancellation from outside goes through.
+
+        Raises RuntimeError when it is called a second time.
+        """
+        if self._was_run:
+            raise RuntimeError("these jobs were run before; make another JobGroup to ask again")
+
+        self._was_run = True
+        # Shared by all workers: each takes the next loop when it is free.
+        waiting = iter(self._loops)
+
+        async def work() -> None:
+            for loop in waiting:
+                outcome = await loop.run()
+                if self._cancel_others and not outcome.accepted:
+                    self.cancel()
+
+        with workflow_span("ask_many"):
+            async with anyio.create_task_group() as group:
+                for _ in range(min(self._limit, len(self._loops))):
+                    group.start_soon(work)
+
+        return self.outcomes
+
+
 async def ask_many(
     jobs: Iterable[Job], *, limit: int = 8, cancel_others: bool = False
 ) -> list[Outcome]:
@@ -203,26 +268,10 @@ async def ask_many(
 
     A job that fails leaves the others alone. With `cancel_others` the first that is not accepted
     cancels the rest, whose outcomes then say so. Every job gives an outcome, also where its policy
-    says "raise". The limits of a job count from its turn; `shared_budget` bounds all together. Give
-    each job an agent of its own: jobs that share one share its conversation. Raises ValueError for
-    a limit below 1 and TypeError for what is not a job. Works under asyncio and trio.
+    says "raise". The limits of a job count from its turn; `shared_budget` bounds all together, and
+    with its `deadline` what has ended in time is returned. A cancellation from outside goes
+    through, and a `JobGroup` keeps what had ended by then. Give each job an agent of its own: jobs
+    that share one share its conversation. Raises ValueError for a limit below 1 and TypeError for
+    what is not a job. Works under asyncio and trio.
     """
-    check_count("limit", limit)
-    check_type("jobs", jobs, Iterable, "several of Job(...)")
-    loops = [RetryLoop(job) for job in jobs]
-    # Shared by all workers: each takes the next loop when it is free.
-    waiting = iter(loops)
-
-    async def work() -> None:
-        for loop in waiting:
-            outcome = await loop.run()
-            if cancel_others and not outcome.accepted:
-                for each in loops:
-                    each.cancel()
-
-    with workflow_span("ask_many"):
-        async with anyio.create_task_group() as group:
-            for _ in range(min(limit, len(loops))):
-                group.start_soon(work)
-
-    return [each.outcome for each in loops if each.outcome is not None]
+    return await JobGroup(jobs, limit=limit, cancel_others=cancel_others).run()

@@ -16,6 +16,8 @@ from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.storable import refuse_unstorable_text
 
 __all__ = [
+    "ACCEPTED_TASK",
+    "MOST_EVENTS",
     "CircuitRow",
     "GraphAttemptRow",
     "GraphEventRow",
@@ -322,6 +324,15 @@ _IN_STATE: Final = _select(GraphTaskRow, "AND run = :run AND state = :state")
 _TO_RECORD: Final = _select(
     GraphTaskRow, "AND owner > '' AND state = 'accepted' ORDER BY run, id LIMIT :limit"
 )
+# The key is in an index of accepted tasks. The newest run is found before the row is read, which
+# may be long: of 500 runs of one graph, each has a row with this key.
+ACCEPTED_TASK: Final = _select(
+    GraphTaskRow,
+    "AND (run, id) = (SELECT run, id FROM {goop}graph_tasks WHERE {mine} AND task_key = :key"
+    " AND state = 'accepted' AND kind = 'task' AND decision IS NULL"
+    " ORDER BY (SELECT created_at FROM {goop}graph_runs WHERE {mine}"
+    " AND {goop}graph_runs.id = {goop}graph_tasks.run) DESC, run, id LIMIT 1)",
+)
 _RUNNING: Final = _select(RunningTask, "AND run = :run AND state = 'running'")
 _READY: Final = _select(
     GraphTaskRow,
@@ -479,6 +490,13 @@ class GraphReader:
     def task(self, run: str, id: str) -> GraphTaskRow | None:
         """Return a task of a run, None if there is none."""
         return next(iter(self._records(GraphTaskRow, _TASK, run=run, id=id)), None)
+
+    def accepted_task(self, key: str) -> GraphTaskRow | None:
+        """Return the accepted task with this key of the newest run that has one.
+
+        One that a person accepted is not returned: that was decided for its run.
+        """
+        return next(iter(self._records(GraphTaskRow, ACCEPTED_TASK, key=key)), None)
 
     def tasks(self, run: str, *, state: str | None = None) -> list[GraphTaskRow]:
         """Return the tasks and gates of a run by id, those in `state` where it is given."""

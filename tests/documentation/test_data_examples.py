@@ -222,6 +222,18 @@ def test_the_graph_in_python_runs(tmp_path: Path) -> None:
     assert envelope["summary"]
 
 
+def test_the_events_of_a_run_are_read_in_python(tmp_path: Path) -> None:
+    names = recipes.names_of("In Python", page="delegation.md")
+    asyncio.run(names["work"](Team(), Team(), tmp_path))
+    with closing(open_store(None, project=tmp_path)) as store:
+        [run_] = store.read(lambda reading: reading.graphs.runs(include_ended=True))
+        lines, after = asyncio.run(names["changes"](store, run_.id))
+        again = asyncio.run(names["changes"](store, run_.id, after))
+
+    assert [line.partition(" ")[2] for line in lines][-2:] == ["build: running", "build: accepted"]
+    assert again == ([], run_.last_seq)
+
+
 def test_the_search_by_meaning_of_the_page_finds_the_memory(tmp_path: Path) -> None:
     assert run("memory", "save", "Login", "The login needs a session", cwd=tmp_path).code == 0
     store = open_store(None, project=tmp_path)

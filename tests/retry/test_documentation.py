@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from goop_mcp import Job
 from tests.repository import ROOT
 from tests.retry.agents import BAD_STATUS, GOOD, Scripted
 from tests.validation.replies import SUMMARY, read_case
@@ -37,7 +38,7 @@ def names() -> dict[str, Any]:
 
 
 def test_every_example_is_found() -> None:
-    assert len(EXAMPLES) == 10
+    assert len(EXAMPLES) == 11
 
 
 def test_the_line_around_an_agent_call_gives_the_summary() -> None:
@@ -50,6 +51,13 @@ def test_the_decorated_method_and_the_wrapped_agent_are_accepted() -> None:
 
 def test_a_wave_of_jobs_is_accepted_within_its_budget() -> None:
     assert asyncio.run(names()["wave"]()) == [True] * 5
+
+
+def test_a_wave_that_may_be_ended_early_gives_what_was_accepted() -> None:
+    page = names()
+    jobs = [Job(page["new_agent"](), "Implement it.", protocol="goop_report") for _ in range(2)]
+    envelopes = asyncio.run(page["as_many_as_possible"](jobs))
+    assert [each.agent for each in envelopes] == ["goop-executor"] * 2
 
 
 def test_the_workflow_runs_to_its_end() -> None:
