@@ -1,9 +1,12 @@
 """Which process this is, whether another one still lives, and how its programs are ended."""
 
+import json
 import os
 import secrets
+import select
 import signal
 import socket
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +22,7 @@ _PROC: Final = Path("/proc")
 _SESSION: Final = 3
 _STARTED: Final = 19
 _MOST_ENVIRONMENT: Final = 256 * 1024
+_MOST_OF_A_PIPE: Final = 1024 * 1024
 
 
 class _Status(NamedTuple):
@@ -148,3 +152,43 @@ def _status_of(pid: int) -> _Status | None:
     if len(fields) <= _STARTED or fields[0] in (b"Z", b"X", b"x"):
         return None
     return _Status(int(fields[_SESSION]), fields[_STARTED].decode())
+
+
+def _end_orphans(parent: int) -> None:
+    """End the programs named on standard input as soon as the process `parent` is gone.
+
+    Each line is `[key, pid, began]`, the arguments of `end_program`, and 0 for a program to be
+    left alone.
+    """
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # Sent to all of a service: it ends with its parent, and not before.
+        signal.signal(each, signal.SIG_IGN)
+
+    sources = [0]
+    os.set_blocking(0, False)
+    # A child that the parent forked may hold the pipe open for longer than the parent lives.
+    with suppress(OSError):
+        sources.append(os.pidfd_open(parent))
+
+    programs: dict[str, tuple[int, str]] = {}
+    is_gone, rest = False, b""
+    while not is_gone:
+        # Asked after the descriptor was opened, whose id could be that of another process by then.
+        is_gone = os.getppid() != parent or select.select(sources, [], [])[0] != [0]
+        # What was written last is read as well: all that a pipe holds.
+        with suppress(BlockingIOError):
+            part = os.read(0, _MOST_OF_A_PIPE)
+            is_gone = is_gone or not part
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                key, pid, began = json.loads(line)
+                programs.pop(key, None)
+                if pid:
+                    programs[key] = (pid, began)
+
+    for key, (pid, began) in programs.items():
+        end_program(pid, began, key=key)
+
+
+if __name__ == "__main__":
+    _end_orphans(int(sys.argv[1]))

@@ -39,6 +39,7 @@ from goop_mcp.delegation.ledger import (
     RunError,
     RunRows,
 )
+from goop_mcp.delegation.orphans import forget_program, watch_program
 from goop_mcp.delegation.processes import ThisProcess, end_program, started, this_process
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.traces import attributes_of, in_trace_of, run_span
@@ -725,6 +726,15 @@ class _Caller:
 
     def __init__(self, runner: Runner, claim: Claim, folder: Path) -> None:
         self._runner, self._claim, self._folder = runner, claim, folder
+        self._call = TaskCall(
+            run=claim.row.run,
+            task=claim.row.id,
+            round=claim.row.round,
+            folder=folder,
+            # A restart forgets what went wrong; all else goes on where it was.
+            session=claim.row.session if claim.task.on_crash != "restart" else None,
+            on_program=self._note_program,
+        )
         self._agents: dict[str, tuple[Agent, Callable[[Message], Awaitable[Reply]]]] = {}
         self._asked: Agent | None = None
         # The conversations of the task; None is one that nobody knows.
@@ -813,6 +823,8 @@ class _Caller:
         for agent, _ in self._agents.values():
             if isinstance(agent, ProgramAgent):
                 await agent.aclose()
+        # What it leaves running in the background runs on.
+        forget_program(self._call.key)
 
     async def write_answer(self) -> None:
         """Write down the last answer, where that was not done yet."""
@@ -826,26 +838,16 @@ class _Caller:
 
     def _agent(self, name: str) -> tuple[Agent, Callable[[Message], Awaitable[Reply]]]:
         if name not in self._agents:
-            made = self._make(name)
+            made = self._runner._makers[name](self._call)
             self._agents[name] = (made, call_of(made))
         return self._agents[name]
 
-    def _make(self, name: str) -> Agent:
-        claim = self._claim
-        call = TaskCall(
-            run=claim.row.run,
-            task=claim.row.id,
-            round=claim.row.round,
-            folder=self._folder,
-            # A restart forgets what went wrong; all else goes on where it was.
-            session=claim.row.session if claim.task.on_crash != "restart" else None,
-            on_program=self._note_program,
-        )
-        return self._runner._makers[name](call)
-
     def _note_program(self, pid: int) -> None:
-        # Before the program does anything: a runner that dies now leaves it to the next one.
-        self._runner._ledger.set_program(self._claim, pid, started(pid))
+        # Before the program does anything: one whose runner dies now is ended with it. Where that
+        # is not possible, and on a machine that stands still, the next runner ends it.
+        began = started(pid)
+        watch_program(self._call.key, pid, began)
+        self._runner._ledger.set_program(self._claim, pid, began)
 
 
 class _Fallback:

@@ -483,13 +483,13 @@ class RoundModel(BaseModel):
 class WaitingModel(BaseModel):
     """A step that waits for a person."""
 
-    id: int = Field(description="Its number.")
+    id: int = Field(description="Its number; 0: of a run.")
     action: str = Field(description="The step.")
     summary: str = Field(description="The question.")
     asked_by: str = Field(description="Who asked.")
     asked_at: str = Field(description="When, in UTC.")
     seconds: int = Field(description="How long it waits.")
-    command: str = Field(description="What a person runs in a terminal.")
+    command: str = Field(description="What a person runs.")
 
 
 class StatusModel(BaseModel):

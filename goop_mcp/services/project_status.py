@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from goop_mcp import services
 from goop_mcp.errors import StoreError
 from goop_mcp.messages import Position, TaskLine, gate_blocked, notice, progress, status_display
 from goop_mcp.redaction import redact_structure
@@ -32,6 +33,9 @@ from goop_mcp.workspace.projections import (
 )
 from goop_mcp.workspace.virtual_documents import read_shared_checkpoints
 
+if TYPE_CHECKING:
+    from goop_mcp.services.runs import WaitingStep
+
 __all__ = ["ProjectStatus", "TaskStanding", "Waiting", "WaveStanding", "project_status"]
 
 # Entries of a list that people read; the structured answer has them all.
@@ -42,6 +46,9 @@ _counted: WeakKeyDictionary[Store, tuple[tuple[int, str | None], Mapping[str, in
 _counted = WeakKeyDictionary()
 # Characters of a detail of a check: one line of a terminal with its name.
 _SHOWN_DETAIL = 120
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+# Of what a run asks: the prompt of a task of a person may be long.
+_SHOWN_QUESTION = 200
 _ELSEWHERE = (
     f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and the database that"
     " many machines share has no state of the project yet. Run `goop-mcp status` where the project"
@@ -105,7 +112,8 @@ class SavedPositions:
 class Waiting:
     """A step that waits for a person.
 
-    `summary` is the question, `command` the command that answers it, `seconds` its age.
+    `summary` is the question, `command` the command that answers it, `seconds` its age. `id` is 0
+    for what a run of a graph asks.
     """
 
     id: int
@@ -143,7 +151,7 @@ class ProjectStatus:
     database, `resources` are the URIs of the documents that it shows, and `is_elsewhere` states
     that it has no state of the project, and that the project's folder is not on this machine: no
     gate is judged then. `round` is the newest round, `waiting` are the steps that a person has to
-    confirm, oldest first.
+    confirm, oldest first, and `run_steps` what runs of graphs wait for.
     """
 
     exists: bool
@@ -179,6 +187,25 @@ class ProjectStatus:
     is_elsewhere: bool
     round: Round
     waiting: tuple[Waiting, ...]
+    run_steps: "tuple[WaitingStep, ...]"
+    now: datetime
+
+    @property
+    def all_waiting(self) -> tuple[Waiting, ...]:
+        """All that waits for a person, oldest first."""
+        of_runs = [
+            Waiting(
+                id=0,
+                action="finish" if each.is_by_hand else "decide",
+                summary=excerpt(each.question or each.task, _SHOWN_QUESTION),
+                asked_by=f"run {each.run}",
+                asked_at=each.asked_at,
+                seconds=_age_in_seconds(each.asked_at, self.now),
+                command=each.command,
+            )
+            for each in self.run_steps
+        ]
+        return tuple(sorted([*self.waiting, *of_runs], key=_asked))
 
     @property
     def tasks(self) -> tuple[TaskStanding, ...]:
@@ -199,7 +226,7 @@ class ProjectStatus:
                 "is_open": self.round.is_open,
                 "outcome": self.round.outcome,
             },
-            "waiting": [each.to_dict() for each in self.waiting],
+            "waiting": [each.to_dict() for each in self.all_waiting],
             "spec_locked": self.spec_locked,
             "interview_complete": self.interview_complete,
             "acceptance_confirmed": self.accepted,
@@ -294,7 +321,7 @@ class ProjectStatus:
 
         waiting = [
             f"{each.summary} Asked by {each.asked_by} {_age(each.seconds)} ago; run: {each.command}"
-            for each in self.waiting
+            for each in self.all_waiting
         ]
 
         for title, lines in (
@@ -323,6 +350,8 @@ class _Kept:
     is_stale: bool
     newer: tuple[NewerDocument, ...] = ()
     waiting: tuple[Waiting, ...] = ()
+    run_steps: "tuple[WaitingStep, ...]" = ()
+    now: datetime = _LONG_AGO
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     is_readable: bool = True
 
@@ -398,6 +427,8 @@ def project_status(
         and snapshot.report_index.revision > 0,
         round=snapshot.round,
         waiting=kept.waiting,
+        run_steps=kept.run_steps,
+        now=kept.now,
     )
     if status.is_elsewhere:
         # Without state and documents these values would only be guesses.
@@ -440,6 +471,9 @@ def _kept(project_context: ProjectContext) -> _Kept:
             is_stale=shows and not newer and lacks_events(reading, project_context.files),
             newer=newer,
             waiting=_waiting(reading),
+            # Most projects have no run, and then nothing of graphs is loaded.
+            run_steps=services.runs.waiting_steps(reading) if reading.graphs.runs(limit=1) else (),
+            now=datetime.fromisoformat(reading.now()),
             checkpoints=read_checkpoints(project_context.files)
             if shows
             else read_shared_checkpoints(reading, project_context.files),
@@ -476,7 +510,6 @@ def _waiting(reading: ReadTransaction) -> tuple[Waiting, ...]:
         if each.round != round.number:
             continue
 
-        age = now - datetime.fromisoformat(each.asked_at)
         found.append(
             Waiting(
                 id=each.id,
@@ -484,13 +517,21 @@ def _waiting(reading: ReadTransaction) -> tuple[Waiting, ...]:
                 summary=each.summary,
                 asked_by=each.asked_by,
                 asked_at=each.asked_at,
-                # The clock of the one who asked may be ahead.
-                seconds=max(0, int(age.total_seconds())),
+                seconds=_age_in_seconds(each.asked_at, now),
                 command=person_command(step_from_json(each.action, each.arguments)),
             )
         )
 
     return tuple(found)
+
+
+def _asked(waiting: Waiting) -> datetime:
+    return datetime.fromisoformat(waiting.asked_at)
+
+
+def _age_in_seconds(asked_at: str, now: datetime) -> int:
+    # The clock of the one who asked may be ahead.
+    return max(0, int((now - datetime.fromisoformat(asked_at)).total_seconds()))
 
 
 def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:

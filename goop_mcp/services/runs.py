@@ -53,6 +53,8 @@ _MOST_LISTED = 50
 _MOST_VIEWS = 20
 _MOST_DRAWN = 80
 _MOST_WAITING_RUNS = 50
+# The reasons why a task waits that no agent is asked for.
+_BY_HAND = ("person", "host")
 
 
 class ListedRun(NamedTuple):
@@ -66,7 +68,8 @@ class ListedRun(NamedTuple):
 class WaitingStep:
     """A step that waits for a decision, the `question`, and the `answers` that may be given.
 
-    `is_gate`: only a person may answer.
+    `is_gate`: only a person may answer. `is_by_hand`: a person or a host does the task. `asked_at`
+    is the time since when it waits, in ISO 8601.
     """
 
     run: str
@@ -74,6 +77,15 @@ class WaitingStep:
     question: str
     answers: tuple[str, ...]
     is_gate: bool
+    is_by_hand: bool
+    asked_at: str
+
+    @property
+    def command(self) -> str:
+        """What a person runs on a terminal, with each answer that is possible."""
+        if self.is_by_hand:
+            return f"goop-mcp runs finish {self.run} {self.task} REPORT_FILE"
+        return f"goop-mcp runs answer {self.run} {self.task} {'|'.join(self.answers)}"
 
 
 def read_view(store: Store, id: str) -> RunView:
@@ -130,19 +142,15 @@ def list_runs(
     return store.read(read)
 
 
-def waiting_steps(store: Store, *, most: int = 20) -> list[WaitingStep]:
+def waiting_steps(reading: ReadTransaction, *, most: int = 20) -> tuple[WaitingStep, ...]:
     """Return the gates and tasks of all runs that wait for a person, at most `most`."""
-
-    def read(reading: ReadTransaction) -> list[WaitingStep]:
-        found = (
-            _waiting_step(task)
-            for run in reading.graphs.runs(limit=_MOST_WAITING_RUNS)
-            for task in reading.graphs.tasks(run.id, state="input_required")
-        )
-        # No further run is read once there are enough.
-        return list(islice(found, most))
-
-    return store.read(read)
+    found = (
+        _waiting_step(reading, task)
+        for run in reading.graphs.runs(limit=_MOST_WAITING_RUNS)
+        for task in reading.graphs.tasks(run.id, state="input_required")
+    )
+    # No further run is read once there are enough.
+    return tuple(islice(found, most))
 
 
 def draw_run(store: Store, view: RunView) -> str | None:
@@ -209,16 +217,17 @@ def waiting_step(store: Store, run: str, task: str) -> WaitingStep:
             decided = f", decided as {row.decision!r}" if row.decision else ""
             raise RunError(f"{task} does not wait for an answer: it is {row.state}{decided}")
 
-        return _waiting_step(row)
+        return _waiting_step(reading, row)
 
     return store.read(read)
 
 
-def _waiting_step(row: GraphTaskRow) -> WaitingStep:
+def _waiting_step(reading: ReadTransaction, row: GraphTaskRow) -> WaitingStep:
     step = step_of(row)
     answers = step.answers if isinstance(step, GraphGate) else ("retry", "fail")
     if not isinstance(step, GraphGate) and row.result is not None:
         answers = ("retry", "accept", "fail")
+    since = reading.graphs.newest_event(row.run, row.id, "state")
 
     return WaitingStep(
         run=row.run,
@@ -226,6 +235,8 @@ def _waiting_step(row: GraphTaskRow) -> WaitingStep:
         question=row.message or "",
         answers=answers,
         is_gate=isinstance(step, GraphGate),
+        is_by_hand=row.reason in _BY_HAND,
+        asked_at=since.at if since is not None else find_run(reading, row.run).created_at,
     )
 
 

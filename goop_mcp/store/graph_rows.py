@@ -389,6 +389,11 @@ _ATTEMPT_COUNT: Final = (
     " WHERE {mine} AND run = :run AND task = :task AND round = :round"
 )
 _EVENTS: Final = _select(GraphEventRow, "AND run = :run AND seq > :after ORDER BY seq LIMIT :limit")
+_NEWEST_OF_TASK: Final = _select(
+    GraphEventRow,
+    # Read backwards from the end of the run, near which it is.
+    "AND run = :run AND task = :task AND what = :what ORDER BY seq DESC LIMIT 1",
+)
 _RUNNER: Final = _select(RunnerRow, "AND owner = :owner")
 _CIRCUIT: Final = _select(CircuitRow, "AND agent = :agent")
 _RENEW: Final = (
@@ -584,6 +589,11 @@ class GraphReader:
     def events(self, run: str, *, after: int = 0, limit: int = MOST_EVENTS) -> list[GraphEventRow]:
         """Return the events of a run after the number `after`, the oldest first."""
         return self._records(GraphEventRow, _EVENTS, run=run, after=after, limit=limit)
+
+    def newest_event(self, run: str, task: str, what: str) -> GraphEventRow | None:
+        """Return the newest event of one kind of a task, None if there is none."""
+        found = self._records(GraphEventRow, _NEWEST_OF_TASK, run=run, task=task, what=what)
+        return next(iter(found), None)
 
     def runner(self, owner: str) -> RunnerRow | None:
         """Return a runner, None if it is not known."""

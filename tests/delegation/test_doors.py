@@ -91,10 +91,48 @@ def test_the_status_shows_a_run_that_is_asked_for(place: Place, run: str, detail
     assert shown.strip() in text_of(status)
     assert f"`goop-mcp runs answer {run} ship yes|no`" in shown
     assert "Phase:" in text_of(status)
-    assert run not in text_of(without)
+    assert without.structured_content is not None
+    assert "run" not in without.structured_content
     assert gone.is_error
     assert f"there is no run 'run-0'; known are {run}" in text_of(gone)
     assert "project_status with run shows what waits" in text_of(unsteered)
+
+
+def test_whoever_asks_what_waits_sees_the_gates_and_tasks_of_runs(place: Place, run: str) -> None:
+    commands = [
+        f"goop-mcp runs answer {run} ship yes|no",
+        f"goop-mcp runs finish {run} write REPORT_FILE",
+    ]
+    with connect(stdio_server(place.folder, *where(place)), PROTOCOL_MODES[0]) as client:
+        asked = client.tool("project_status")
+    words = ["status", "--project", str(place.folder), *where(place)]
+    shown = run_program(*words, "--exit-code")
+    values = json.loads(run_program(*words, "--format", "json").out)
+
+    assert asked.structured_content is not None
+    waiting = asked.structured_content["waiting"]
+    assert waiting[0].pop("seconds") in range(600)
+    assert waiting[0] == {
+        "id": 0,
+        "action": "decide",
+        "summary": "Ship it?",
+        "asked_by": f"run {run}",
+        "asked_at": waiting[0]["asked_at"],
+        "command": commands[0],
+    }
+    assert [each["command"] for each in waiting] == commands
+    assert [each["command"] for each in values["waiting"]] == commands
+    assert shown.code == 3
+    for text in (text_of(asked), shown.out):
+        assert f"Ship it? Asked by run {run}" in text
+        assert all(f"run: {each}" in text for each in commands)
+
+    # What is answered waits for nobody any more.
+    for each in ("ship", "write"):
+        place.ledger.answer(run, each, "no" if each == "ship" else "fail", by="Kim")
+    done = run_program(*words, "--exit-code")
+    assert done.code == 0
+    assert run not in done.out
 
 
 def decide(place: Place, id: str, *words: str) -> Ended:

@@ -184,7 +184,7 @@ class StepTools:
         client = name_of_client(ctx) or "a client"
         waiting = await anyio.to_thread.run_sync(services.runs.waiting_step, store, run, task)
         answers = waiting.answers
-        command = f"goop-mcp runs answer {run} {task} {'|'.join(answers)}"
+        command = waiting.command
         # To take unaccepted work as done is as much a person's decision as a gate is.
         if waiting.is_gate or choice == "accept":
             first, second = (answers[0], answers[1]) if waiting.is_gate else ("accept", "fail")

@@ -48,13 +48,11 @@ _KINDS: Final[Mapping[str, NoteKind]] = {
 @ROUTES.page("/", label="Now")
 def _show(visit: Visit) -> Response:
     context, offers = visit.application.project_context, services.project_steps.StepOffers()
-    run_steps: list[services.runs.WaitingStep] = []
     try:
         # Taken once for both: reading the documents is most of what this page costs.
         snapshot = services.project_snapshot.take_snapshot(context)
         status = services.project_status.project_status(context, snapshot=snapshot)
         offers = services.project_steps.step_offers(context, now=visit.now, snapshot=snapshot)
-        run_steps = services.runs.waiting_steps(visit.application.store)
     except StoreError:
         # What the files say is shown, with a warning about the database.
         status = services.project_status.project_status(context)
@@ -76,7 +74,7 @@ def _show(visit: Visit) -> Response:
         now=status,
         phases=phases,
         offers=offers,
-        run_steps=run_steps,
+        run_steps=status.run_steps,
         blocked={each.task for each in offers.blocked},
         outcomes=[each.step.outcome for each in accepts],
         steps=[(_label(each.step), each) for each in steps if each not in rare],
