@@ -825,7 +825,8 @@ def value_of(row: GraphTaskRow) -> JsonValue:
 
 def key_of_gate(gate: GraphGate) -> str:
     """Return what is the same for a gate that asks the same again."""
-    return as_json([gate.question, list(gate.answers)])
+    # In ASCII, as runs of older versions have it.
+    return _ASCII_JSON.encode([gate.question, list(gate.answers)])
 
 
 def kept_text(text: str) -> str:
