@@ -12,6 +12,7 @@ __all__ = [
     "GraphLimits",
     "GraphOutcome",
     "GraphRetry",
+    "KeptRun",
     "ProcrastinateDispatcher",
     "RunError",
     "RunView",
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from goop_mcp.delegation.changes import RunError
     from goop_mcp.delegation.dispatch import run_task
     from goop_mcp.delegation.graph import Graph, GraphError
+    from goop_mcp.delegation.kept_runs import KeptRun
     from goop_mcp.delegation.parts import Gate, GraphAgent, GraphLimits, GraphRetry, Task
     from goop_mcp.delegation.procrastinate_queue import ProcrastinateDispatcher
     from goop_mcp.delegation.run_views import RunView, events
@@ -42,6 +44,7 @@ else:
             "GraphLimits": "parts",
             "GraphOutcome": "runner",
             "GraphRetry": "parts",
+            "KeptRun": "kept_runs",
             # Needs the extra of that name.
             "ProcrastinateDispatcher": "procrastinate_queue",
             "RunError": "changes",

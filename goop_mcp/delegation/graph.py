@@ -59,7 +59,7 @@ __all__ = [
     "GraphTask",
 ]
 
-_LONGEST_PROMPT: Final = 200_000
+LONGEST_PROMPT: Final = 200_000
 _LARGEST_FILE: Final = 4 * 1024 * 1024
 _RATE: Final = re.compile(r"([0-9]{1,6})/(s|min|h)", re.ASCII)
 _RATE_SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -344,7 +344,7 @@ _AGENT: Final[Mapping[str, Reader]] = {
 }
 _TASK: Final[Mapping[str, Reader]] = {
     "agent": text(LONGEST_NAME),
-    "prompt": text(_LONGEST_PROMPT),
+    "prompt": text(LONGEST_PROMPT),
     "needs": _NAMES,
     "when": choice("accepted", "ended", "any"),
     "optional": flag,
@@ -472,7 +472,7 @@ def _read_prompt_files(values: dict[str, Any], folder: Path, problems: list[Grap
             elif file.exists() and not file.is_file():
                 # A pipe would be waited for.
                 problems.append(GraphProblem(path, f"{file.name} is not a file"))
-            elif prompt := _text_of(file, _LONGEST_PROMPT, file.as_posix()).strip():
+            elif prompt := _text_of(file, LONGEST_PROMPT, file.as_posix()).strip():
                 task["prompt"] = prompt
             else:
                 problems.append(GraphProblem(path, f"{file.name} is empty"))

@@ -70,6 +70,8 @@ __all__ = [
     "RecordReport",
     "ReplyJudge",
     "Runner",
+    "TaskCaller",
+    "TaskFallback",
     "TaskOutcome",
     "TaskReply",
     "outcome_of_run",
@@ -118,6 +120,7 @@ class TaskReply:
     whole_session: bool = True
 
 
+Decide = Callable[[RunSnapshot, str, Verdict], Expansion]
 CountOutcome = Callable[[str, Outcome], None]
 """Takes the name of an agent and how its call for a task ended, for statistics."""
 
@@ -284,6 +287,7 @@ class Runner:
     accepted reports into the project, and `judge` verifies what replies claim before that; without
     one, only their text is judged. `count` is called in a thread for each task that ended. `begun`
     is the run as `Ledger.begin` added it for this runner; without one, `run` joins it first.
+    `decide` returns what an accepted report does to the run.
     """
 
     def __init__(
@@ -300,10 +304,12 @@ class Runner:
         parallel: int | anyio.CapacityLimiter | None = None,
         home: Path | None = None,
         begun: Begun | None = None,
+        decide: Decide = expand,
     ) -> None:
         self.process: ThisProcess = this_process() if begun is None else begun.runner
         self._begun = begun
         self._ledger, self._run, self._makers = ledger, run, makers
+        self._decide = decide
         self._project, self._home = project, home
         self._places = anyio.CapacityLimiter(parallel) if isinstance(parallel, int) else parallel
         self._on_event, self._record, self._judge, self._count = on_event, record, judge, count
@@ -538,7 +544,7 @@ class Runner:
             worktree = await open_worktree(self._project, home, run=self._run, name=claim.row.id)
             folder = worktree.folder
 
-        caller = _Caller(self, claim, folder)
+        caller = self._caller(claim, folder)
         caller.start = await self._start_of(claim, folder, worktree)
         remark = None
         # The agent goes on where it was, and has to know that its last answer was never seen.
@@ -596,12 +602,15 @@ class Runner:
                 partial(self._ledger.note, claim.row.run, claim.row.id, "kept", {"message": kept})
             )
 
-    def _job(self, claim: Claim, caller: "_Caller") -> Job:
+    def _caller(self, claim: Claim, folder: Path) -> "TaskCaller":
+        return TaskCaller(self, claim, folder)
+
+    def _job(self, claim: Claim, caller: "TaskCaller") -> Job:
         named = claim.graph.agent_named[claim.task.agent]
         fallback = None
         # Made only when it is asked: nearly no task comes to its fallback.
         if named.fallback is not None:
-            fallback = _Fallback(caller, named.fallback)
+            fallback = TaskFallback(caller, named.fallback)
         policy = policy_of(named, claim.task, fallback=fallback)
         protocol = claim.task.protocol or claim.graph.protocol
 
@@ -618,7 +627,7 @@ class Runner:
         )
 
     async def _end(
-        self, claim: Claim, outcome: Outcome, caller: "_Caller"
+        self, claim: Claim, outcome: Outcome, caller: "TaskCaller"
     ) -> Claim | Nothing | None:
         verdict = outcome.verdict
         if outcome.accepted and verdict is not None:
@@ -632,7 +641,7 @@ class Runner:
                 partial(
                     accept,
                     result=_result(outcome, verdict),
-                    decide=partial(_decide, id=claim.row.id, verdict=verdict),
+                    decide=lambda snapshot: self._decide(snapshot, claim.row.id, verdict),
                     answered=caller.answered,
                     records=self._record is not None,
                 )
@@ -721,7 +730,7 @@ class Runner:
             pause = min(2 * pause, 2.0)
 
 
-class _Caller:
+class TaskCaller:
     """The agent of one task, with its messages written down before they are sent."""
 
     def __init__(self, runner: Runner, claim: Claim, folder: Path) -> None:
@@ -850,10 +859,10 @@ class _Caller:
         self._runner._ledger.set_program(self._claim, pid, began)
 
 
-class _Fallback:
+class TaskFallback:
     """The agent that is asked when the first one sent nothing acceptable."""
 
-    def __init__(self, caller: _Caller, name: str) -> None:
+    def __init__(self, caller: TaskCaller, name: str) -> None:
         self._caller, self.name = caller, name
 
     async def ask(self, message: Message) -> Reply:
@@ -891,10 +900,6 @@ def _outcome(rows: RunRows) -> GraphOutcome:
     )
 
 
-def _decide(snapshot: RunSnapshot, *, id: str, verdict: Verdict) -> Expansion:
-    return expand(snapshot, id, verdict)
-
-
 def _result(outcome: Outcome, verdict: Verdict) -> dict[str, JsonValue]:
     envelope = verdict.envelope
     return {
@@ -904,7 +909,7 @@ def _result(outcome: Outcome, verdict: Verdict) -> dict[str, JsonValue]:
     }
 
 
-def _why(outcome: Outcome, caller: _Caller) -> tuple[str, str]:
+def _why(outcome: Outcome, caller: TaskCaller) -> tuple[str, str]:
     """Return why a task has no accepted report: a word, and a sentence for people."""
     if caller.lost is not None:
         # Somebody else has the task: no reason of ours may be written over theirs.

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial, update_wrapper
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, cast, overload
 
 import anyio
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EnvelopedAgent",
     "JobGroup",
+    "JobKeeper",
     "RetryOptions",
     "ask_many",
     "ask_until_accepted",
@@ -261,8 +262,21 @@ class JobGroup:
         return self.outcomes
 
 
+class JobKeeper(Protocol):
+    """Runs jobs and keeps them where they outlive the process: `goop_mcp.delegation.KeptRun`."""
+
+    async def ask_many(
+        self, jobs: Sequence[Job], *, limit: int, cancel_others: bool
+    ) -> list[Outcome]:
+        """Do what `ask_many` does with jobs of which some may have ended in another process."""
+
+
 async def ask_many(
-    jobs: Iterable[Job], *, limit: int = 8, cancel_others: bool = False
+    jobs: Iterable[Job],
+    *,
+    limit: int = 8,
+    cancel_others: bool = False,
+    store: JobKeeper | None = None,
 ) -> list[Outcome]:
     """Run `jobs`, at most `limit` of them at a time, and return their outcomes in the same order.
 
@@ -271,7 +285,18 @@ async def ask_many(
     says "raise". The limits of a job count from its turn; `shared_budget` bounds all together, and
     with its `deadline` what has ended in time is returned. A cancellation from outside goes
     through, and a `JobGroup` keeps what had ended by then. Give each job an agent of its own: jobs
-    that share one share its conversation. Raises ValueError for a limit below 1 and TypeError for
-    what is not a job. Works under asyncio and trio.
+    that share one share its conversation. With a `goop_mcp.delegation.KeptRun` as `store` the jobs
+    are a run that survives this process; without one nothing is written. Raises ValueError for a
+    limit below 1 and TypeError for what is not a job. Works under asyncio and trio.
     """
+    if store is not None:
+        check_count("limit", limit)
+        check_type("jobs", jobs, Iterable, "several of Job(...)")
+        if not hasattr(store, "ask_many"):
+            # Such as the store itself: this package must not know it.
+            raise TypeError(
+                f"store is {type(store).__name__}; expected goop_mcp.delegation.KeptRun(store, ...)"
+            )
+        return await store.ask_many([*jobs], limit=limit, cancel_others=cancel_others)
+
     return await JobGroup(jobs, limit=limit, cancel_others=cancel_others).run()

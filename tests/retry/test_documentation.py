@@ -38,7 +38,7 @@ def names() -> dict[str, Any]:
 
 
 def test_every_example_is_found() -> None:
-    assert len(EXAMPLES) == 11
+    assert len(EXAMPLES) == 12
 
 
 def test_the_line_around_an_agent_call_gives_the_summary() -> None:
@@ -58,6 +58,16 @@ def test_a_wave_that_may_be_ended_early_gives_what_was_accepted() -> None:
     jobs = [Job(page["new_agent"](), "Implement it.", protocol="goop_report") for _ in range(2)]
     envelopes = asyncio.run(page["as_many_as_possible"](jobs))
     assert [each.agent for each in envelopes] == ["goop-executor"] * 2
+
+
+def test_a_wave_that_is_kept_goes_on_without_asking_again(tmp_path: Path) -> None:
+    page = names()
+    agents = [page["new_agent"]() for _ in range(2)]
+    jobs = [Job(each, "Implement it.", protocol="goop_report") for each in agents]
+    id, accepted = asyncio.run(page["kept_wave"](jobs, tmp_path))
+    assert accepted == [True, True]
+    assert asyncio.run(page["kept_wave"](jobs, tmp_path, id)) == (id, accepted)
+    assert [len(each.heard) for each in agents] == [2, 2]
 
 
 def test_the_workflow_runs_to_its_end() -> None:
