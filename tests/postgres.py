@@ -42,8 +42,11 @@ class Database:
 class Server:
     """A PostgreSQL server in a folder of its own, reached through a socket in that folder."""
 
-    def __init__(self, *, durable: bool = False) -> None:
-        """Start it; without `durable` it does not wait for the disk, which saves much time."""
+    def __init__(self, *, durable: bool = False, below: Path | None = None) -> None:
+        """Start it; without `durable` it does not wait for the disk, which saves much time.
+
+        `below` is the folder that holds its own, that of temporary files if it is None.
+        """
         with warnings.catch_warnings():
             # It looks for a folder of the login session, which CI does not have.
             warnings.simplefilter("ignore")
@@ -55,7 +58,7 @@ class Server:
             os.environ["PATH"] += f"{os.pathsep}/usr/sbin"
 
         # A short path: that of a socket has 107 bytes at most.
-        self._folder = Path(tempfile.mkdtemp(prefix="goop-pg-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="goop-pg-", dir=below))
         self._server = get_server(self._folder, cleanup_mode="stop")
         self._numbers = itertools.count(1)
         self.socket = str(conninfo_to_dict(self._server.get_uri())["host"])

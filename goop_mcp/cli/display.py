@@ -13,7 +13,7 @@ import click
 
 from goop_mcp.cli.rendering.styled import cut
 from goop_mcp.cli.streams import emit, show, terminal_width, wants_colour, without_controls
-from goop_mcp.delegation.run_views import RunView, TaskView
+from goop_mcp.delegation.run_views import RunView, TaskView, rejection_of
 from goop_mcp.store.graph_rows import GraphEventRow
 from goop_mcp.validation.findings import excerpt
 
@@ -232,7 +232,7 @@ def event_line(event: GraphEventRow) -> str | None:
         why = excerpt(data.get("message") or _words(data.get("reason", "")), 200)
         return f"{event.task}: {_words(data['to'])}" + (f" ({why})" if why else "")
     if event.what == "answered":
-        found = excerpt(data.get("error") or ", ".join(data.get("rules", ())), 200)
+        found = excerpt(rejection_of(data), 200)
         # That it is accepted follows as its state.
         attempt = f"{event.task}: attempt {data['attempt']}"
         return None if data.get("accepted") else f"{attempt} not accepted ({found})"

@@ -717,8 +717,9 @@ class RunChange:
             usages = [*usages, usage.tokens][-_KNOWN_USAGES:]
         failures = found.failures if found is not None else 0
         # A reply, also a rejected one, shows that the agent answers: only calls that fail open the
-        # circuit.
-        failures = 0 if attempt.reply is not None else failures + int(attempt.repeatable)
+        # circuit. Of those, one that names when to come back is waited for by its own task.
+        failed = attempt.repeatable and attempt.retry_at is None
+        failures = 0 if attempt.reply is not None else failures + int(failed)
         pause = pause_after(failures) if failures >= FAILURES_THAT_OPEN else 0.0
         known = as_json(usages)
         # Most calls change nothing of it, and a row that is not written costs no transaction log.

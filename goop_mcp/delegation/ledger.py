@@ -10,6 +10,7 @@ import math
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Final, NamedTuple, Self
 
@@ -1244,4 +1245,8 @@ def _shown_attempt(number: int, attempt: Attempt) -> dict[str, JsonValue]:
         shown["rules"] = list(rules[:20])
     if attempt.error is not None:
         shown["error"] = excerpt(attempt.error, 300)
+    if attempt.retry_at is not None:
+        shown["retry_at"] = datetime.fromtimestamp(attempt.retry_at, UTC).isoformat(
+            timespec="seconds"
+        )
     return shown

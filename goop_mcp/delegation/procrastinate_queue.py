@@ -113,8 +113,9 @@ class ProcrastinateDispatcher:
 
         worker.cancel()
         while not (await asyncio.wait([worker], timeout=_STOP_SECONDS))[0]:
-            # A cancellation can be lost while the worker talks to the database. Jobs that are under
-            # way end by themselves, and a second one would take them with it.
+            # One that comes together with the connection that the worker waits for, as while it
+            # begins, is lost: `asyncio.wait_for` of Python 3.11, which the pool uses, returns the
+            # connection. Jobs under way end by themselves, and a second one would take them along.
             if not self._runners:
                 worker.cancel()
         if not worker.cancelled() and worker.exception() is not None:

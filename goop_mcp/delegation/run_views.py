@@ -1,7 +1,7 @@
 """How a run looks to a person: folded from its events, the same while it runs and afterwards."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -14,10 +14,18 @@ from goop_mcp.delegation.parts import GraphGate, attempts_of
 from goop_mcp.store.graph_rows import MOST_EVENTS, GraphEventRow
 from goop_mcp.store.interface import ReadTransaction, Store
 
-__all__ = ["RunView", "TaskView", "events"]
+__all__ = ["RunView", "TaskView", "events", "rejection_of"]
 
 _PAGE: Final = 1_000
 """Events that are returned at once, if the caller does not say otherwise."""
+
+
+def rejection_of(answered: Mapping[str, Any]) -> str:
+    """Return why an answer was not accepted, as its event says; "" for one that was."""
+    why: str = answered.get("error") or ", ".join(answered.get("rules", ()))
+    # The time comes first: displays cut what is long.
+    again = answered.get("retry_at")
+    return f"not asked again before {again}: {why}" if again else why
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,7 +111,7 @@ class RunView:
             task.attempt = data["attempt"]
         elif event.what == "answered":
             task.seconds += data.get("seconds", 0.0)
-            task.rejected = data.get("error") or ", ".join(data.get("rules", ()))
+            task.rejected = rejection_of(data)
             if "tokens" in data:
                 task.tokens = (task.tokens or 0) + data["tokens"]
         elif event.what == "decided":

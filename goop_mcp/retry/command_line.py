@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import Any, Final
 from goop_mcp.errors import GoopError
 from goop_mcp.retry.jobs import check_type
 from goop_mcp.retry.programs import OutputTooLargeError, run_program
-from goop_mcp.retry.replies import Message, Reply, Usage
+from goop_mcp.retry.replies import NOTHING_USED, Message, Reply, Usage
 from goop_mcp.validation.findings import excerpt
 
 __all__ = [
@@ -83,7 +84,8 @@ class CommandLineAgent:
     `agent_key` are known to use the same, and to fail together; `name` is what traces call the
     agent. `on_start` is called with the process id of each program that is started. `passing` are
     texts on standard error by which a program shows that it failed before it did anything, and may
-    work the next time.
+    work the next time. Exit code 75 (EX_TEMPFAIL) says the same, and the last line on standard
+    error of the form `Retry-After: 30`, in seconds or as a date of HTTP, when.
     """
 
     command: Callable[[str, str | None], Sequence[str]]
@@ -168,11 +170,18 @@ class CommandLineAgent:
         # The last line, as programs write their usage before the reason.
         if done.exit_code:
             errors = done.errors.decode(errors="replace")
-            report = (errors or output).strip().rpartition("\n")[2]
+            later = done.exit_code == _TRY_LATER
+            after = _RETRY_AFTER.findall(errors) if later else []
+            reported = _RETRY_AFTER.sub("", errors) if after else errors
+            report = (reported or output).strip().rpartition("\n")[2]
             passed = next((each for each in self.passing if each in errors), None)
+            because = passed or report
             bare = CommandFailedError(
-                f"{words[0]} ended with exit code {done.exit_code}: {excerpt(passed or report)}",
-                retryable=True if passed else None,
+                f"{words[0]} ended with exit code {done.exit_code}"
+                f"{f': {excerpt(because)}' if because else ''}",
+                headers={"Retry-After": after[-1]} if after else None,
+                retryable=True if passed or later else None,
+                usage=NOTHING_USED if later else None,
             )
             raise self._reported_failure(output) or bare
 
@@ -310,6 +319,11 @@ def _key(program: str, options: Sequence[str]) -> str:
 # Several that start at once for the first time, or after an update, all create the tables of their
 # one database (OpenCode 1.18); all but one fail.
 _FIRST_STARTS_AT_ONCE: Final = ("Failed query: ", "database is locked")
+# EX_TEMPFAIL of sysexits.h, which says that a later try may succeed.
+_TRY_LATER: Final = 75
+_RETRY_AFTER: Final = re.compile(
+    r"^[^\S\n]*Retry-After:[^\S\n]*(\S[^\n]{0,63})$", re.IGNORECASE | re.MULTILINE
+)
 _TOO_MANY_REQUESTS: Final = 429
 _TOO_MANY: Final = 2**53
 _COUNTED_BY_MODEL: Final = (

@@ -1,9 +1,12 @@
 """The database is away or full for a while: runners wait, keep their answers, and lose nothing."""
 
+import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,6 +97,58 @@ def test_a_server_that_takes_no_changes_for_a_while(tmp_path: Path) -> None:
         with Place(tmp_path, database.url()) as place:
             carry_out(place, refuse_changes, errors)
     assert "read-only" in errors.read_text()
+
+
+@contextmanager
+def small_disk(megabytes: int) -> Iterator[Path]:
+    """Mount a file system of its own, which can be filled without harm to others."""
+    # A short path: that of a socket has 107 bytes at most.
+    folder = Path(tempfile.mkdtemp(prefix="goop-disk-"))
+    try:
+        options = f"size={megabytes}m,mode=0755"
+        mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        try:
+            mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+        except OSError as error:
+            pytest.skip(f"no small file system can be mounted here: {error}")
+        if mounted.returncode:
+            pytest.skip(f"no small file system can be mounted here: {mounted.stderr.strip()}")
+        try:
+            yield folder
+        finally:
+            unmount = ["umount", "-l", str(folder)]
+            subprocess.run(unmount, check=True)
+    finally:
+        folder.rmdir()
+
+
+def fill_up(file: Path) -> None:
+    """Write until there is no room for another page of the database."""
+    with suppress(OSError), file.open("wb", buffering=0) as stream:
+        while True:
+            stream.write(bytes(4096))
+
+
+@pytest.mark.delegation
+def test_a_server_whose_disk_is_full_for_a_while(tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    with (
+        small_disk(160) as disk,
+        Server(durable=True, below=disk) as server,
+        server.database() as database,
+    ):
+        ballast = disk / "ballast"
+
+        def fill(_pid: int) -> None:
+            fill_up(ballast)
+            within(60, lambda: "the database does not answer" in errors.read_text())
+            time.sleep(3)
+            ballast.unlink()
+
+        with Place(tmp_path, database.url()) as place:
+            carry_out(place, fill, errors)
+    # What a person has to do, in the words of the server and in ours.
+    assert "no space left" in errors.read_text()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the files of another process")
