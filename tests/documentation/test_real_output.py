@@ -172,8 +172,29 @@ def test_what_the_page_on_frameworks_installs_is_declared() -> None:
     words = [word for line in lines.splitlines() for word in shlex.split(line, comments=True)]
     packages = [word for word in words if word not in ("pip", "install", "--no-deps")]
 
-    assert packages == ["crewai", "lxml>=6", "goop-mcp"]
-    assert any(each.startswith("lxml>=6") for each in project["dependencies"])
+    assert packages == ["crewai", "lxml>=6", "msgspec>=0.20", "goop-mcp"]
+    for package in packages[1:-1]:
+        assert any(each.startswith(package) for each in project["dependencies"])
+
+
+def test_the_page_on_frameworks_installs_what_an_adapter_loads() -> None:
+    script = """\
+import sys
+from importlib.metadata import packages_distributions
+
+from goop_mcp import RetryPolicy, validate
+from goop_mcp.hosts.frameworks import open_reviews, reply_text, unaccepted
+from goop_mcp.retry import review
+
+validate("<goop_report></goop_report>", protocol="goop_report")
+print(*sys.modules.keys() & packages_distributions().keys())
+"""
+    ended = run_command([sys.executable, "-c", script])
+    assert ended.code == 0, ended.err
+    # crewai needs anyio and opentelemetry itself, and what those need.
+    known = {"anyio", "idna", "opentelemetry", "sniffio", "typing_extensions", "goop_mcp"}
+    loaded = {each for each in ended.out.split() if not each.startswith("_")}
+    assert loaded - known == {"lxml", "msgspec"}
 
 
 def test_the_message_of_a_commit_follows_the_page() -> None:

@@ -55,7 +55,7 @@ ENVIRONMENTS = (
     ),
     Environment(
         "crewai",
-        ("crewai==1.15.30", "lxml>=6,<7", "pydantic"),
+        ("crewai==1.15.30", "lxml>=6,<7", "msgspec>=0.20,<1"),
         ("crewai", "crewai_scenes"),
         shares_dependencies=False,
     ),
