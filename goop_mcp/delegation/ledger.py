@@ -1131,7 +1131,8 @@ class Ledger:
         by: str,
     ) -> Expansion:
         """Accept the report of a task that a person or a host worked on. Raises RunError."""
-        (kept,) = kept_as_json(result)
+        # Another run does not reuse what a person wrote about this one.
+        (kept,) = kept_as_json({**result, "by": by})
 
         def write(writing: WriteTransaction) -> Expansion:
             change = self._change(writing, id)
