@@ -32,6 +32,8 @@ from goop_mcp.validation.findings import excerpt
 __all__ = ["delegate"]
 
 REFUSED = 1
+# In one line, which a run of a thousand tasks would make 50 KB long; the table has all of them.
+_MOST_REUSED_SHOWN = 10
 _REUSE_IS_FOR_NEW = "a run that is resumed keeps its own results; leave --reuse out, or say --new"
 
 
@@ -75,8 +77,7 @@ def _values(
 @click.option(
     "--reuse",
     is_flag=True,
-    help="Accept the tasks at once that an earlier run has the same results for; with --plan: show"
-    " which.",
+    help="Accept those tasks at once for which earlier runs have results; with --plan: show which.",
 )
 @click.option(
     "--trust",
@@ -249,8 +250,10 @@ def _begin(
         run = ledger.create(graph, input=values, options=options, reuse=reuse)
         if reuse:
             accepted = store.read(lambda reading: reading.graphs.tasks(run, state="accepted"))
-            found = ", ".join(f"{row.id} ({row.message})" for row in accepted)
-            complain(f"reused: {found or 'no tasks'}")
+            found = [f"{row.id} ({row.message})" for row in accepted[:_MOST_REUSED_SHOWN]]
+            if more := len(accepted) - len(found):
+                found.append(f"{more:,} more")
+            complain(f"reused: {', '.join(found) or 'no tasks'}")
         return run
     if reuse:
         raise WrongCallError(_REUSE_IS_FOR_NEW)

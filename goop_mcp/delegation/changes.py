@@ -247,7 +247,7 @@ class RunChange:
         accepted = row._replace(
             state="accepted",
             message=f"the result of {origin['task']} in {origin['run']}",
-            prompt=known.prompt,
+            prompt=None if known.prompt is None else storable_text(known.prompt),
             task_key=known.key,
             result=kept_result(as_json({**result, "reused_from": origin}), self.run),
             # Recorded as what it was then: the same report is not recorded twice.

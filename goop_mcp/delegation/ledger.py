@@ -274,7 +274,7 @@ class Ledger:
                 f" --input {missing[0]}=…"
             )
         written = as_json(dict(input))
-        # Characters and not bytes: the text is ASCII, as every character beyond it is escaped.
+        # Characters and not bytes: a limit that says the same in every language.
         if len(written) > _LONGEST_INPUT:
             raise RunError(f"the input has more than {_LONGEST_INPUT:,} characters; shorten it")
 
@@ -320,8 +320,9 @@ class Ledger:
     def reusable(self, graph: Graph, *, input: Mapping[str, JsonValue]) -> dict[str, Reused]:
         """Return the tasks that a new run of `graph` would not run, and where each result is from.
 
-        They are those with the same key in another run, as all that they need. Not among them are
-        gates, tasks of persons and hosts, those with a worktree and those that may add tasks.
+        They are those with the same key in another run, as all that they need, from the same
+        results of these. Not among them are gates, what a person wrote or accepted, tasks with a
+        worktree, those that may add tasks, and those whose prompt has a redacted input.
         """
         # As a run keeps it: prompts are filled in from that.
         kept = json.loads(redact(as_json(dict(input))).text)
@@ -1131,7 +1132,8 @@ class Ledger:
         by: str,
     ) -> Expansion:
         """Accept the report of a task that a person or a host worked on. Raises RunError."""
-        (kept,) = kept_as_json(result)
+        # Another run does not reuse what a person wrote about this one.
+        (kept,) = kept_as_json({**result, "by": by})
 
         def write(writing: WriteTransaction) -> Expansion:
             change = self._change(writing, id)

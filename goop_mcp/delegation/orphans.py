@@ -9,6 +9,7 @@ import atexit
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -34,7 +35,7 @@ class ProgramWatch:
     def __init__(self) -> None:
         self._lock = Lock()
         self._watching: subprocess.Popen[bytes] | None = None
-        self._programs: dict[str, tuple[int, str]] = {}
+        self._programs: dict[str, dict[int, str]] = {}
 
     @property
     def pid(self) -> int | None:
@@ -42,20 +43,20 @@ class ProgramWatch:
         return None if self._watching is None else self._watching.pid
 
     def add(self, key: str, pid: int, began: str) -> None:
-        """Have a program ended with this process, in place of the one before under `key`.
+        """Have a program ended with this process, as all others under `key`.
 
         `key` is its GOOP_IDEMPOTENCY_KEY, `began` what `started` says of it.
         """
         if began:
             with self._lock:
-                self._programs[key] = (pid, began)
-                self._write([key])
+                self._programs.setdefault(key, {})[pid] = began
+                self._write([(key, pid, began)])
 
     def forget(self, key: str) -> None:
-        """Leave a program alone: its work has ended."""
+        """Leave the programs under `key` alone: their work has ended."""
         with self._lock:
             if self._programs.pop(key, None) is not None and self._watching is not None:
-                self._write([key])
+                self._write([(key, 0, "")])
 
     def close(self) -> None:
         """End the watch, which ends the programs that were not forgotten."""
@@ -67,20 +68,23 @@ class ProgramWatch:
         """Know nothing, in a process that was forked: all that is known is its parent's."""
         self._lock, self._watching, self._programs = Lock(), None, {}
 
-    def _write(self, keys: list[str]) -> None:
-        """Say what became of `keys`; to a new watch, all that is known."""
+    def _write(self, lines: list[tuple[str, int, str]]) -> None:
+        """Say what became of programs; to a new watch, all that is known."""
         for _ in range(2):
             try:
                 if self._watching is None:
                     self._watching = _start()
-                    keys = [*self._programs]
+                    lines = [
+                        (key, pid, began)
+                        for key, known in self._programs.items()
+                        for pid, began in known.items()
+                    ]
                 if self._watching is None or self._watching.stdin is None:
                     return
-                for key in keys:
+                for line in lines:
                     # Whole lines: a pipe takes a line of this length at once or not at all.
-                    pid, began = self._programs.get(key, (0, ""))
-                    line = json.dumps([key, pid, began]).encode() + b"\n"
-                    os.write(self._watching.stdin.fileno(), line)
+                    written = json.dumps(line).encode() + b"\n"
+                    os.write(self._watching.stdin.fileno(), written)
             except OSError as error:
                 # It was ended, or stands still with its pipe full: another one takes its place.
                 _logger.info("the watch over programs begins again: %s", error)
@@ -107,16 +111,23 @@ def _start() -> "subprocess.Popen[bytes] | None":
     if sys.platform != "linux" or not sys.executable or not program.is_file():
         return None
 
-    # A session of its own, which outlives what ends this one; without `site` it starts faster.
-    watching = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-I", "-S", str(program), str(os.getpid())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        bufsize=0,
-        cwd="/",
-        start_new_session=True,
-    )
+    # Signals that are sent to all of a service: it ends with its parent, and not before. What is
+    # held back here it inherits, so that none can end it while it begins.
+    held_back = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held_back)
+    try:
+        # A session of its own, which outlives what ends this one; without `site` it starts faster.
+        watching = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-I", "-S", str(program), str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            cwd="/",
+            start_new_session=True,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if watching.stdin is not None:
         os.set_blocking(watching.stdin.fileno(), False)
     return watching
@@ -131,7 +142,7 @@ def watch_program(key: str, pid: int, began: str) -> None:
 
 
 def forget_program(key: str) -> None:
-    """Leave the program under `key` alone from now on."""
+    """Leave the programs under `key` alone from now on."""
     _watch.forget(key)
 
 

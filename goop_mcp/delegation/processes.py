@@ -157,20 +157,18 @@ def _status_of(pid: int) -> _Status | None:
 def _end_orphans(parent: int) -> None:
     """End the programs named on standard input as soon as the process `parent` is gone.
 
-    Each line is `[key, pid, began]`, the arguments of `end_program`, and 0 for a program to be
-    left alone.
+    Each line is `[key, pid, began]`, the arguments of `end_program`, and 0 where the programs under
+    a key are to be left alone.
     """
-    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        # Sent to all of a service: it ends with its parent, and not before.
-        signal.signal(each, signal.SIG_IGN)
-
     sources = [0]
     os.set_blocking(0, False)
     # A child that the parent forked may hold the pipe open for longer than the parent lives.
-    with suppress(OSError):
+    # Neither an older kernel has it nor a Python that was built for one.
+    with suppress(OSError, AttributeError):
         sources.append(os.pidfd_open(parent))
 
-    programs: dict[str, tuple[int, str]] = {}
+    # Of one task several may run at once: an agent that stays, and the one that is asked instead.
+    programs: dict[str, dict[int, str]] = {}
     is_gone, rest = False, b""
     while not is_gone:
         # Asked after the descriptor was opened, whose id could be that of another process by then.
@@ -182,12 +180,14 @@ def _end_orphans(parent: int) -> None:
             *lines, rest = (rest + part).split(b"\n")
             for line in lines:
                 key, pid, began = json.loads(line)
-                programs.pop(key, None)
                 if pid:
-                    programs[key] = (pid, began)
+                    programs.setdefault(key, {})[pid] = began
+                else:
+                    programs.pop(key, None)
 
-    for key, (pid, began) in programs.items():
-        end_program(pid, began, key=key)
+    for key, known in programs.items():
+        for pid, began in known.items():
+            end_program(pid, began, key=key)
 
 
 if __name__ == "__main__":

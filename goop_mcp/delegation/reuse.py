@@ -6,12 +6,14 @@ needs something new is new too, as its work may begin from other files.
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from goop_mcp.delegation.changes import KnownStep, key_of_gate, step_of, value_of
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
 from goop_mcp.delegation.placeholders import INPUT, fill_in
+from goop_mcp.redaction import PRIVATE, REDACTED
 from goop_mcp.store.graph_rows import GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.validation.safe_json import JsonValue
@@ -62,22 +64,53 @@ def known_steps(graph: Graph, input: JsonValue, find: Find) -> dict[str, KnownSt
 def reusable_steps(
     reading: ReadTransaction, graph: Graph, input: JsonValue
 ) -> dict[str, KnownStep]:
-    """Return the tasks of a new run of `graph` that other runs of the project have results for."""
+    """Return the tasks of a new run of `graph` that other runs of the project have results for.
+
+    `input` is the one that the run keeps.
+    """
+    origins: dict[str, Reused | None] = {}
+
+    @cache
+    def origin_at(run: str, id: str) -> Reused | None:
+        row = reading.graphs.task(run, id)
+        if row is None or row.state != "accepted":
+            return None
+        return reused_from(row) or Reused(run, id)
 
     def find(step: GraphStep, key: str) -> GraphTaskRow | None:
         if not isinstance(step, GraphTask) or graph.agent_named[step.agent].by_hand:
             # What a person decided or wrote was about that run.
             return None
         row = reading.graphs.accepted_task(key) if _stays_in_place(step) else None
-        return row if row is not None and _is_whole(row) else None
+        if row is None or not _is_whole(row):
+            return None
+        # A need may have been done once more since: the key is the same, its work is not.
+        needs = {origin_at(row.run, need) for need in reading.graphs.needs(row.run, row.id)}
+        if needs != {origins[need] for need in step.needs}:
+            return None
 
-    return known_steps(graph, input, find)
+        origins[step.id] = origin_at(row.run, row.id)
+        return row
+
+    return known_steps(graph, _without_secrets(input), find)
 
 
 def reused_from(row: GraphTaskRow) -> Reused | None:
     """Return where the result of a task is from, None where its own agent was asked for it."""
     found: Mapping[str, str] | None = json.loads(row.result or "{}").get("reused_from")
     return None if row.state != "accepted" or found is None else Reused(**found)
+
+
+def _without_secrets(input: JsonValue) -> JsonValue:
+    """Return the input without its values that were redacted: all passwords look the same then."""
+    if not isinstance(input, dict):
+        return input
+    written = {name: json.dumps(value) for name, value in input.items()}
+    return {
+        name: value
+        for name, value in input.items()
+        if REDACTED not in written[name] and PRIVATE not in written[name]
+    }
 
 
 def _stays_in_place(step: GraphStep) -> bool:
@@ -90,9 +123,10 @@ def _stays_in_place(step: GraphStep) -> bool:
 def _is_whole(row: GraphTaskRow) -> bool:
     result = json.loads(row.result or "{}")
     # Prompts take values from the envelope; a report that was never recorded is recorded from its
-    # text, which `--keep-output none` removes.
+    # text, which `--keep-output none` removes. "by" names a person who wrote the report.
     return (
         _stays_in_place(step_of(row))
+        and "by" not in result
         and result.get("envelope") is not None
         and bool(result.get("text") or row.report)
     )

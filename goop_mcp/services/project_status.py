@@ -320,7 +320,8 @@ class ProjectStatus:
             )
 
         waiting = [
-            f"{each.summary} Asked by {each.asked_by} {_age(each.seconds)} ago; run: {each.command}"
+            f"{_as_sentence(each.summary)} Asked by {each.asked_by} {_age(each.seconds)} ago;"
+            f" run: {each.command}"
             for each in self.all_waiting
         ]
 
@@ -523,6 +524,11 @@ def _waiting(reading: ReadTransaction) -> tuple[Waiting, ...]:
         )
 
     return tuple(found)
+
+
+def _as_sentence(text: str) -> str:
+    # Prompts and questions are written by people, often without a period.
+    return text if text.endswith((".", "?", "!", ":", "…")) else f"{text}."
 
 
 def _asked(waiting: Waiting) -> datetime:

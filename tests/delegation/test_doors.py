@@ -21,7 +21,7 @@ GATED = Graph(
     protocol="goop_report",
     agents=(GraphAgent("kim", run="person"),),
     tasks=(
-        GraphTask("write", agent="kim", prompt="Write it."),
+        GraphTask("write", agent="kim", prompt="Write it"),
         GraphTask("publish", agent="kim", prompt="Publish it.", needs=("ship",)),
     ),
     gates=(GraphGate("ship", question="Ship it?", answers=("yes", "no")),),
@@ -125,6 +125,7 @@ def test_whoever_asks_what_waits_sees_the_gates_and_tasks_of_runs(place: Place, 
     assert shown.code == 3
     for text in (text_of(asked), shown.out):
         assert f"Ship it? Asked by run {run}" in text
+        assert f"Write it. Asked by run {run}" in text
         assert all(f"run: {each}" in text for each in commands)
 
     # What is answered waits for nobody any more.

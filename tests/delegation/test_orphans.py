@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 
+from goop_mcp.delegation import processes
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.orphans import ProgramWatch
 from goop_mcp.delegation.parts import GraphAgent, GraphTask
@@ -159,13 +160,68 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_to_the_watch_saves_no_program(by: signal.Signals) -> None:
     words = [sys.executable, "-c", ENDED_WATCH, str(int(by))]
     ended = subprocess.run(words, stdout=subprocess.PIPE, check=False)
     assert ended.returncode == -signal.SIGKILL
     one, its_start, two, other_start = ended.stdout.decode().split()
     within(5, lambda: not lives(int(one), its_start) and not lives(int(two), other_start))
+
+
+TWO_OF_ONE_TASK = """
+import os, signal, subprocess, sys
+from goop_mcp.delegation.orphans import watch_program
+from goop_mcp.delegation.processes import started
+for _ in range(2):
+    command = [sys.executable, "-c", "import time; time.sleep(300)"]
+    program = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+    watch_program("run/a/0", program.pid, started(program.pid))
+    print(program.pid, started(program.pid), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_all_programs_of_a_task_end() -> None:
+    # One that speaks ACP stays while the agent is asked that the graph names as its fallback.
+    words = [sys.executable, "-c", TWO_OF_ONE_TASK]
+    ended = subprocess.run(words, stdout=subprocess.PIPE, check=False)
+    programs = [line.split() for line in ended.stdout.decode().splitlines()]
+    assert len(programs) == 2
+    try:
+        within(5, lambda: not any(lives(int(pid), began) for pid, began in programs))
+    finally:
+        for pid, began in programs:
+            if lives(int(pid), began):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+# As Python is where it was built for an older kernel.
+WITHOUT_PIDFD = """
+import os, runpy, sys
+if hasattr(os, "pidfd_open"):
+    del os.pidfd_open
+program, *sys.argv = sys.argv[1], *sys.argv[1:]
+runpy.run_path(program, run_name="__main__")
+"""
+
+
+def test_the_watch_needs_no_descriptor_of_its_parent() -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(300)"], start_new_session=True
+    )
+    try:
+        watching = subprocess.Popen(
+            [sys.executable, "-c", WITHOUT_PIDFD, processes.__file__, str(os.getpid())],
+            stdin=subprocess.PIPE,
+        )
+        line = json.dumps(["run/a/0", program.pid, started(program.pid)]).encode() + b"\n"
+        watching.communicate(line, timeout=60)
+        assert watching.returncode == 0
+        assert program.wait(timeout=5) == -signal.SIGKILL
+    finally:
+        program.kill()
+        program.wait()
 
 
 FORKS = """

@@ -163,6 +163,50 @@ def test_the_newest_result_is_taken(runs: Runs) -> None:
     assert runs(line()).tasks["plan"].reused_from == second.id
 
 
+def test_a_result_is_not_reused_with_newer_work_of_what_it_needs(runs: Runs) -> None:
+    async def fails_later(text: str) -> str:
+        # It says the same of its plan as the first one.
+        return await Team()(text) if text.startswith("Plan") else "I am done."
+
+    runs(line(), reuse=False)
+    newer = anyio.run(
+        partial(
+            run_graph,
+            line(),
+            store=runs.store,
+            agents={"team": fails_later},
+            input={"goal": "a login"},
+            project=runs.folder,
+        )
+    )
+    assert newer.state == "failed"
+
+    # What the first run built came from its own plan, which is not the one that counts now.
+    found = Ledger(runs.store).reusable(line(), input={"goal": "a login"})
+    assert found == {"plan": Reused(newer.id, "plan")}
+    done = runs(line())
+    assert (done.state, runs.asked) == ("finished", ["Build", "Review"])
+    assert runs(line()).tasks["review"].reused_from == done.id
+
+
+@pytest.mark.parametrize("other", ["password=correct-horse-17", "<private>the salary</private>"])
+def test_two_secrets_are_two_inputs(runs: Runs, other: str) -> None:
+    first = runs(line(), goal="password=battery-staple-42", reuse=False)
+    assert "staple" not in (runs.row(first.id, "plan").prompt or "")
+    assert Ledger(runs.store).reusable(line(), input={"goal": other}) == {}
+    runs(line(), goal=other)
+    runs(line(), goal=other)
+    assert runs.asked == ["Plan", "Build", "Review"]
+
+
+def test_a_prompt_that_no_database_stores_as_it_is_can_be_reused(runs: Runs) -> None:
+    odd = "odd \0 and \ud800 text"
+    first = runs(line(), goal=odd, reuse=False)
+    again = runs(line(), goal=odd)
+    assert again.tasks["plan"].reused_from == first.id
+    assert runs.row(again.id, "plan").prompt == runs.row(first.id, "plan").prompt
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -242,6 +286,25 @@ def test_what_a_person_wrote_or_accepted_is_not_reused(runs: Runs) -> None:
     assert finish_task(runs.store, first.id, "look", report(), by="ann", project=runs.folder)
     assert ledger.run(first.id).state == "finished"
     assert ledger.reusable(by_hand, input={}) == {}
+
+    # So is what a person wrote in the place of an agent that could not go on.
+    async def blocked(_: str) -> str:
+        return report("BLOCKED", blockers="Which database?")
+
+    stuck = anyio.run(
+        partial(
+            run_graph,
+            line(),
+            store=runs.store,
+            agents={"team": blocked},
+            input={"goal": "by hand"},
+            project=runs.folder,
+        )
+    )
+    assert stuck.waiting_for == ("plan",)
+    assert finish_task(runs.store, stuck.id, "plan", report(), by="ann", project=runs.folder)
+    assert runs.row(stuck.id, "plan").state == "accepted"
+    assert ledger.reusable(line(), input={"goal": "by hand"}) == {}
 
     # Accepted by a person although the router asked: decided for that run.
     done = runs(line(), reuse=False)
@@ -374,6 +437,26 @@ def test_the_command_line_shows_and_reuses_what_is_known(tmp_path: Path) -> None
     # Recorded once, in the round of the first run.
     assert reused["data"] == {"run": first, "task": "plan", "report": 1}
     assert [each["task"] for each in exported if each["what"] == "recorded"] == ["review"]
+
+
+def test_the_line_that_names_reused_tasks_stays_short(tmp_path: Path) -> None:
+    (tmp_path / "report.txt").write_text(report())
+    tasks = "".join(
+        f'[tasks.t{number:02}]\nagent = "team"\nprompt = "Do {number}"\n' for number in range(13)
+    )
+    (tmp_path / "many.toml").write_text(
+        'graph = 1\nname = "many"\nprotocol = "goop_report"\n[agents.team]\nrun = "command"\n'
+        f'command = ["cat", "report.txt"]\n{tasks}'
+    )
+    words = ["delegate", "many.toml", "--trust", Graph.load(tmp_path / "many.toml").digest]
+    env = {"XDG_STATE_HOME": str(tmp_path / "s")}
+    assert run(*words, cwd=tmp_path, env=env).code == 0
+    ended = run(*words, "--reuse", cwd=tmp_path, env=env)
+    assert ended.code == 0
+    [line] = [each for each in ended.err.splitlines() if "reused: " in each]
+    assert line.count("the result of") == 10
+    assert line.endswith(", 3 more.")
+    assert ended.out.count("the result of") == 13
 
 
 @pytest.mark.parametrize(
