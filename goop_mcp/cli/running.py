@@ -20,6 +20,7 @@ from goop_mcp.delegation.agents import agent_makers, commands_of
 from goop_mcp.delegation.dispatch import Dispatcher, LeaseDispatcher, RunnerMaker
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.delegation.run_views import answer_command
 from goop_mcp.delegation.runner import CountOutcome, Runner
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.task_gauge import export_task_states
@@ -140,8 +141,8 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
         show_run_lines(final)
         # What a person has to do before the run goes on.
         for task in final.waiting_for:
-            answers = "|".join(task.answers or ("retry", "accept", "fail"))
-            show(f"\n{task.message}\n  goop-mcp runs answer {final.id} {task.id} {answers}\n")
+            answers = task.answers or ("retry", "accept", "fail")
+            show(f"\n{task.message}\n  {answer_command(final.id, task.id, answers)}\n")
             if task.agent in by_hand:
                 show(f"  goop-mcp runs finish {final.id} {task.id} REPORT_FILE\n")
         if final.waiting_for:

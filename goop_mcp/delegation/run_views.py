@@ -1,6 +1,7 @@
 """How a run looks to a person: folded from its events, the same while it runs and afterwards."""
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,10 +15,19 @@ from goop_mcp.delegation.parts import GraphGate, attempts_of
 from goop_mcp.store.graph_rows import MOST_EVENTS, GraphEventRow
 from goop_mcp.store.interface import ReadTransaction, Store
 
-__all__ = ["RunView", "TaskView", "events", "rejection_of"]
+__all__ = ["RunView", "TaskView", "answer_command", "events", "rejection_of"]
 
 _PAGE: Final = 1_000
 """Events that are returned at once, if the caller does not say otherwise."""
+
+
+def answer_command(run: str, task: str, answers: Iterable[str]) -> str:
+    """Return the command of a terminal that gives one of `answers` to what waits in a run.
+
+    Which one is for a person: as it is, it gives none of them, and its error lists them.
+    """
+    # In quotes: a shell takes a bar for a pipe, and the command would give the first answer.
+    return f"goop-mcp runs answer {run} {task} {shlex.quote('|'.join(answers))}"
 
 
 def rejection_of(answered: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from goop_mcp.delegation.drawing import PictureTooLargeError, draw_svg
 from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
-from goop_mcp.delegation.run_views import RunView
+from goop_mcp.delegation.run_views import RunView, answer_command
 from goop_mcp.delegation.runner import ReplyJudge, TaskReply, try_to_record
 from goop_mcp.messages import notice, table
 from goop_mcp.protocols import validate
@@ -85,7 +85,7 @@ class WaitingStep:
         """What a person runs on a terminal, with each answer that is possible."""
         if self.is_by_hand:
             return f"goop-mcp runs finish {self.run} {self.task} REPORT_FILE"
-        return f"goop-mcp runs answer {self.run} {self.task} {'|'.join(self.answers)}"
+        return answer_command(self.run, self.task, self.answers)
 
 
 def read_view(store: Store, id: str) -> RunView:
@@ -385,7 +385,7 @@ def run_page(store: Store, id: str) -> str:
         for each in view.tasks.values()
     ]
     waits = [
-        f"`goop-mcp runs answer {id} {each.id} {'|'.join(each.answers) or 'retry|fail'}`"
+        f"`{answer_command(id, each.id, each.answers or ('retry', 'fail'))}`"
         for each in view.waiting_for
     ]
     title = f"Run {id} of {view.graph.name}: {view.state.replace('_', ' ')}"

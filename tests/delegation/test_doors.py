@@ -1,6 +1,8 @@
 """Runs are seen and steered through MCP and the terminal by the same service."""
 
 import json
+import shlex
+import sys
 
 import pytest
 from mcp.types import ElicitResult
@@ -9,7 +11,7 @@ from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphTask
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.scaffold import create_project
-from tests.cli.running import Ended, run_on_terminal
+from tests.cli.running import Ended, run_command, run_on_terminal
 from tests.cli.running import run as run_program
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run
@@ -68,13 +70,28 @@ def test_an_agent_alone_answers_no_gate(place: Place, run: str) -> None:
         listed = client.read("goop://runs").text
 
     assert status_of(waits) == "waiting"
-    assert f"goop-mcp runs answer {run} ship yes|no" in text_of(waits)
+    assert f"goop-mcp runs answer {run} ship 'yes|no'" in text_of(waits)
     assert place.states(run)["ship"] == "input_required"
     assert gone.is_error
     assert "there is no run 'run-0'" in text_of(gone)
     assert "waiting for person" in shown
-    assert f"`goop-mcp runs answer {run} ship yes|no`" in shown
+    assert f"`goop-mcp runs answer {run} ship 'yes|no'`" in shown
     assert f"| {run} | gated |" in listed
+
+
+def test_the_command_that_is_shown_gives_no_answer_when_it_is_pasted(
+    place: Place, run: str
+) -> None:
+    words = ["status", "--project", str(place.folder), *where(place), "--format", "json"]
+    command = json.loads(run_program(*words).out)["waiting"][0]["command"]
+    options = shlex.join(["--project", str(place.folder), *where(place)])
+    goop = shlex.join([sys.executable, "-m", "goop_mcp"])
+    pasted = command.replace("goop-mcp runs answer", f"{goop} runs answer {options}")
+    ended = run_command(["sh", "-c", pasted])
+
+    assert ended.code != 0
+    assert "expected one of yes, no" in ended.err
+    assert place.states(run)["ship"] == "input_required"
 
 
 @pytest.mark.parametrize("detail", ["short", "full"])
@@ -89,7 +106,7 @@ def test_the_status_shows_a_run_that_is_asked_for(place: Place, run: str, detail
     assert status.structured_content is not None
     shown = status.structured_content["run"]
     assert shown.strip() in text_of(status)
-    assert f"`goop-mcp runs answer {run} ship yes|no`" in shown
+    assert f"`goop-mcp runs answer {run} ship 'yes|no'`" in shown
     assert "Phase:" in text_of(status)
     assert without.structured_content is not None
     assert "run" not in without.structured_content
@@ -100,7 +117,7 @@ def test_the_status_shows_a_run_that_is_asked_for(place: Place, run: str, detail
 
 def test_whoever_asks_what_waits_sees_the_gates_and_tasks_of_runs(place: Place, run: str) -> None:
     commands = [
-        f"goop-mcp runs answer {run} ship yes|no",
+        f"goop-mcp runs answer {run} ship 'yes|no'",
         f"goop-mcp runs finish {run} write REPORT_FILE",
     ]
     with connect(stdio_server(place.folder, *where(place)), PROTOCOL_MODES[0]) as client:
