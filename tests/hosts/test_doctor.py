@@ -66,7 +66,7 @@ def test_a_machine_without_any_host_gets_the_command_to_install(machine: Machine
     assert warnings(checks["hosts"]) == [
         (
             "goop-mcp is not registered in any host here",
-            "goop-mcp install claude-code|opencode|cursor|vscode",
+            "goop-mcp install HOST, with one of claude-code, opencode, cursor, vscode",
         )
     ]
     assert [check["outcome"] for check in [*checks["installation"], *checks["SQLite"]]] == [

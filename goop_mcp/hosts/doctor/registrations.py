@@ -103,7 +103,7 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Docto
         yield warning(
             "hosts",
             "goop-mcp is not registered in any host here",
-            f"goop-mcp install {'|'.join(HOSTS)}",
+            f"goop-mcp install HOST, with one of {', '.join(HOSTS)}",
         )
     if used:
         is_anybody, whom = who_is_judged(project, used)
