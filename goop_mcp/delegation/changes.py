@@ -463,17 +463,16 @@ class RunChange:
         }
         if expansion.state == "input_required":
             path = " → ".join(expansion.path)
+            # The words of the agent itself, as the report has them.
+            questions = map_texts(expansion.questions, lambda text, _name: redact(text).text)
+            message = redact(f"{expansion.message} ({path})" if path else expansion.message).text
             self.move(
                 row,
                 "input_required",
                 reason=expansion.reason,
                 # Cut after the path was added: the list of runs shows it in one line.
-                message=excerpt(
-                    f"{expansion.message} ({path})" if path else expansion.message, 500
-                ),
-                decision=None
-                if not expansion.questions
-                else as_json([asdict(each) for each in expansion.questions]),
+                message=excerpt(message, 500),
+                decision=None if not questions else as_json([asdict(each) for each in questions]),
                 result=result,
                 **ended,
             )

@@ -630,7 +630,7 @@ class Runner:
         self, claim: Claim, outcome: Outcome, caller: "TaskCaller"
     ) -> Claim | Nothing | None:
         verdict = outcome.verdict
-        if outcome.accepted and verdict is not None:
+        if verdict is not None and self._is_done(outcome):
             # In a run of many short tasks, a claim of its own would double the time.
             accept = (
                 partial(self._ledger.accept, claim)
@@ -640,7 +640,7 @@ class Runner:
             done = await self._stored(
                 partial(
                     accept,
-                    result=_result(outcome, verdict),
+                    result=self._result(outcome, verdict),
                     decide=lambda snapshot: self._decide(snapshot, claim.row.id, verdict),
                     answered=caller.answered,
                     records=self._record is not None,
@@ -665,6 +665,19 @@ class Runner:
         await self._give_up(claim, reason, message, person=reason == "interrupted")
         await self._count_outcome(claim, outcome)
         return None
+
+    def _is_done(self, outcome: Outcome) -> bool:
+        """Whether a task with this outcome is accepted."""
+        return outcome.accepted
+
+    def _result(self, outcome: Outcome, verdict: Verdict) -> dict[str, JsonValue]:
+        """Return what is kept of an accepted task."""
+        envelope = verdict.envelope
+        return {
+            "protocol": verdict.protocol,
+            "envelope": None if envelope is None else envelope.to_dict(),
+            "text": outcome.joined_text,
+        }
 
     async def _count_outcome(self, claim: Claim, outcome: Outcome) -> None:
         if self._count is None:
@@ -898,15 +911,6 @@ def _outcome(rows: RunRows) -> GraphOutcome:
         tasks={row.id: TaskOutcome.of(row, attempts.get(row.id, ())) for row in rows.tasks},
         waiting_for=tuple(row.id for row in rows.tasks if row.state == "input_required"),
     )
-
-
-def _result(outcome: Outcome, verdict: Verdict) -> dict[str, JsonValue]:
-    envelope = verdict.envelope
-    return {
-        "protocol": verdict.protocol,
-        "envelope": None if envelope is None else envelope.to_dict(),
-        "text": outcome.joined_text,
-    }
 
 
 def _why(outcome: Outcome, caller: TaskCaller) -> tuple[str, str]:

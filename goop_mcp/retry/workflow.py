@@ -5,7 +5,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from typing import Literal, NamedTuple, Protocol, TypedDict, Unpack, cast
 
 import anyio
 
@@ -24,7 +24,18 @@ from goop_mcp.routing import Action, Decision, RoutingContext, route
 from goop_mcp.routing.expecting import expectations_of
 from goop_mcp.validation.rules import Rule
 
-__all__ = ["Step", "WorkflowLoop", "WorkflowRun", "WorkflowStopReason", "follow"]
+__all__ = [
+    "Followed",
+    "Request",
+    "Step",
+    "WorkflowEnd",
+    "WorkflowKeeper",
+    "WorkflowLoop",
+    "WorkflowOptions",
+    "WorkflowRun",
+    "WorkflowStopReason",
+    "follow",
+]
 
 WorkflowStopReason = Literal[
     "finish",
@@ -227,6 +238,26 @@ def _was_reported_before(step: Step, before: Sequence[Step]) -> bool:
 OnStep = Callable[[Step], Awaitable[None] | None]
 
 
+class WorkflowOptions(TypedDict, total=False):
+    """The arguments of `follow` by their names, without the first three."""
+
+    protocol: str
+    context: RoutingContext
+    policy: RetryPolicy
+    hooks: Hooks | Sequence[Hooks]
+    rules: Sequence[Rule]
+    on_step: OnStep | None
+    max_steps: int
+
+
+class Followed(NamedTuple):
+    """A step and what follows on it; `context` is that of its agent from then on."""
+
+    step: Step
+    context: RoutingContext
+    following: Request | WorkflowEnd
+
+
 class WorkflowLoop:
     """One workflow: run it once with `run`; `steps` may be read at any time.
 
@@ -267,8 +298,8 @@ class WorkflowLoop:
         # Counters belong to the agent whose reports move them: an edge of feedback begins at one
         # agent.
         self._contexts: dict[str, RoutingContext] = {}
-        self._job(self._request, self._context)  # says at once what is wrong with the terms
         self._tasks: dict[str, str] = {}
+        self._job()  # says at once what is wrong with the terms
 
     async def run(self) -> WorkflowRun:
         """Ask, route, ask the next. A cancellation goes through; `steps` is complete also then."""
@@ -278,75 +309,88 @@ class WorkflowLoop:
         return WorkflowRun(steps=tuple(self.steps), stopped_because=end.because, reason=end.reason)
 
     async def _run_steps(self) -> WorkflowEnd:
-        while len(self.steps) < self._max_steps:
-            # A pause that would outlast the deadline ends the workflow at once: the wait would only
-            # delay the same result.
-            pause, left = self._request.pause, time_left()
-            if left is not None and pause >= left:
-                return WorkflowEnd(
-                    "deadline", "the pause before the next try would last beyond the deadline"
-                )
-            if pause:
-                await anyio.sleep(pause)
+        while True:
+            outcome = await self._known_outcome()
+            if outcome is None:
+                # A pause that would outlast the deadline ends the workflow at once: the wait would
+                # only delay the same result.
+                pause, left = self._request.pause, time_left()
+                if left is not None and pause >= left:
+                    return WorkflowEnd(
+                        "deadline", "the pause before the next try would last beyond the deadline"
+                    )
+                if pause:
+                    await anyio.sleep(pause)
+                outcome = await self._ask(self._job())
 
-            step = await self._ask(self._request)
+            agent, (step, context, following) = self._request.agent, self._after(outcome)
+            self._tasks.setdefault(agent, self._request.task)
+            self._contexts[agent] = context
+            self.steps.append(step)
             await call_hooks([self._on_step], step)
-            next_request = _request_after(
-                self._request, step, self.steps[:-1], self._tasks, self._agents
-            )
-            if isinstance(next_request, WorkflowEnd):
-                return next_request
+            if isinstance(following, WorkflowEnd):
+                return following
 
-            self._request = next_request
+            self._request = following
 
-        return WorkflowEnd(
-            "limit", f"{self._max_steps} steps were made and the work is not finished"
-        )
+    async def _known_outcome(self) -> Outcome | None:
+        """Return how the next step ended in an earlier process, None where it is to be made."""
+        return None
 
-    async def _ask(self, request: Request) -> Step:
-        self._tasks.setdefault(request.agent, request.task)
-        context = self._contexts.get(request.agent)
-        if context is None:
-            # Phase and task were given for the first agent only.
-            given = (
-                self._context
-                if not self.steps
-                else replace(self._context, phase=None, task_id=None)
-            )
-            context = replace(given, expected_agent=request.agent)
-
-        loop = RetryLoop(self._job(request, context))
-        decision: Decision | None = None
-
+    async def _ask(self, job: Job) -> Outcome:
+        loop = RetryLoop(job)
         try:
-            outcome = await loop.run()
-            decision = _decide(outcome, context, self._protocol)
-            changes = dict(decision.state_changes)
-            counters = replace(context.counters, **changes.pop("counters", {}))
-            if "previous_rules" in changes:
-                changes["previous_rules"] = tuple(changes["previous_rules"])
-
-            self._contexts[request.agent] = replace(context, counters=counters, **changes)
-        finally:
+            return await loop.run()
+        except BaseException:
             # Also a step that was cancelled is recorded, without a decision.
             if loop.outcome is not None:
                 self.steps.append(
                     Step(
-                        agent=request.agent,
-                        prompt=request.prompt,
+                        agent=self._request.agent,
+                        prompt=job.prompt,
                         outcome=loop.outcome,
-                        decision=decision,
+                        decision=None,
                     )
                 )
+            raise
 
-        return self.steps[-1]
+    def _after(self, outcome: Outcome) -> Followed:
+        """Return what follows on the next step if it ends with `outcome`; nothing is changed."""
+        request, context = self._request, self._context_now()
+        decision = _decide(outcome, context, self._protocol)
+        changes = dict(decision.state_changes)
+        counters = replace(context.counters, **changes.pop("counters", {}))
+        if "previous_rules" in changes:
+            changes["previous_rules"] = tuple(changes["previous_rules"])
 
-    def _job(self, request: Request, context: RoutingContext) -> Job:
+        step = Step(agent=request.agent, prompt=request.prompt, outcome=outcome, decision=decision)
+        tasks = {request.agent: request.task, **self._tasks}
+        following = _request_after(request, step, self.steps, tasks, self._agents)
+        if isinstance(following, Request) and len(self.steps) + 1 >= self._max_steps:
+            following = WorkflowEnd(
+                "limit", f"{self._max_steps} steps were made and the work is not finished"
+            )
+        return Followed(step, replace(context, counters=counters, **changes), following)
+
+    def _context_now(self) -> RoutingContext:
+        """Return the context of the agent that is asked next."""
+        agent = self._request.agent
+        if (known := self._contexts.get(agent)) is not None:
+            return known
+        # Phase and task were given for the first agent only.
+        given = (
+            self._context if not self.steps else replace(self._context, phase=None, task_id=None)
+        )
+        return replace(given, expected_agent=agent)
+
+    def _job(self) -> Job:
+        """Return the job of the next step."""
+        request = self._request
         return Job(
             self._agents[request.agent],
             request.prompt,
             protocol=self._protocol,
-            expected=expectations_of(context),
+            expected=expectations_of(self._context_now()),
             policy=self._policy,
             hooks=self._hooks,
             rules=self._rules,
@@ -374,6 +418,19 @@ def _decide(outcome: Outcome, context: RoutingContext, protocol: str) -> Decisio
     return route(verdict, context)
 
 
+class WorkflowKeeper(Protocol):
+    """Follows agents and keeps the steps beyond this process: `goop_mcp.delegation.KeptRun`."""
+
+    async def follow(
+        self,
+        agents: Mapping[str, Agent],
+        first: str,
+        prompt: str,
+        **terms: Unpack[WorkflowOptions],
+    ) -> WorkflowRun:
+        """Do what `follow` does, from the first step on that no earlier process has made."""
+
+
 async def follow(
     agents: Mapping[str, Agent],
     first: str,
@@ -386,6 +443,7 @@ async def follow(
     rules: Sequence[Rule] = (),
     on_step: OnStep | None = None,
     max_steps: int = 100,
+    store: WorkflowKeeper | None = None,
 ) -> WorkflowRun:
     """Ask the agent named `first`, then those that `route` names, until the workflow ends.
 
@@ -397,19 +455,26 @@ async def follow(
 
     Goes on only from a decision whose every action a loop can carry out. Questions, approvals, new
     sessions, rejected replies, an agent that is not in `agents`, the same report twice and
-    `max_steps` end it, with a reason. Bounds for the whole workflow: `shared_budget`. Raises
-    UnknownNameError for a first agent that is not there, TypeError for terms of the wrong kind,
-    both before anybody is asked.
+    `max_steps` end it, with a reason. Bounds for the whole workflow: `shared_budget`. With a
+    `goop_mcp.delegation.KeptRun` as `store` the steps are a run that survives this process; without
+    one nothing is written. Raises UnknownNameError for a first agent that is not there, TypeError
+    for terms of the wrong kind, both before anybody is asked.
     """
-    return await WorkflowLoop(
-        agents,
-        first,
-        prompt,
-        protocol=protocol,
-        context=context,
-        policy=policy,
-        hooks=hooks,
-        rules=rules,
-        on_step=on_step,
-        max_steps=max_steps,
-    ).run()
+    terms: WorkflowOptions = {
+        "protocol": protocol,
+        "context": context,
+        "policy": policy,
+        "hooks": hooks,
+        "rules": rules,
+        "on_step": on_step,
+        "max_steps": max_steps,
+    }
+    if store is None:
+        return await WorkflowLoop(agents, first, prompt, **terms).run()
+
+    if not hasattr(store, "follow"):
+        # Such as the store itself: this package must not know it.
+        raise TypeError(
+            f"store is {type(store).__name__}; expected goop_mcp.delegation.KeptRun(store, ...)"
+        )
+    return await store.follow(agents, first, prompt, **terms)

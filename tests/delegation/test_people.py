@@ -4,15 +4,25 @@ import json
 import random
 import threading
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
+import anyio
 import pytest
 
+from goop_mcp.delegation import Graph, run_graph
 from goop_mcp.delegation.ledger import RunError
+from goop_mcp.delegation.parts import GraphTask
 from goop_mcp.delegation.states import ENDED
 from goop_mcp.store.graph_rows import GraphTaskRow
+from goop_mcp.store.opening import open_store
+from tests.delegation.reports import report
 from tests.delegation.runners import USUAL, Place, check_run, one_wave, within
 from tests.delegation.test_doors import GATED
+from tests.retry.agents import Scripted
+from tests.validation.replies import changed, read_case
 
 TASKS = 12
 
@@ -94,3 +104,23 @@ def test_runs_are_cancelled_at_many_moments(any_place: Place) -> None:
     chance = random.Random(21)
     states = [cancel_after(any_place, chance.randrange(TASKS + 1)) for _ in range(20)]
     assert set(states) <= {"cancelled", "finished"}
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_no_secret_in_what_a_person_is_asked_is_kept(tmp_path: Path, asks: bool) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    blocked = report("BLOCKED", blockers=f"The token {secret} has expired")
+    questions = changed(
+        read_case("factory/concrete_questions.json"),
+        ("multiple concurrent sessions", f"the token {secret}"),
+    )
+    graph = Graph(name="one", tasks=(GraphTask("build", agent="builder", prompt="Build it."),))
+    agents = {"builder": Scripted(questions if asks else blocked)}
+
+    with closing(open_store(None, project=tmp_path)) as store:
+        done = anyio.run(partial(run_graph, graph, store=store, agents=agents))
+    assert done.waiting_for == ("build",)
+    assert done.tasks["build"].message
+    files = [*(tmp_path / ".goopspec").glob("goop.db*")]
+    assert files
+    assert not [each for each in files if secret.encode() in each.read_bytes()]

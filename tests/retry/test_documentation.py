@@ -38,7 +38,7 @@ def names() -> dict[str, Any]:
 
 
 def test_every_example_is_found() -> None:
-    assert len(EXAMPLES) == 12
+    assert len(EXAMPLES) == 13
 
 
 def test_the_line_around_an_agent_call_gives_the_summary() -> None:
@@ -72,6 +72,15 @@ def test_a_wave_that_is_kept_goes_on_without_asking_again(tmp_path: Path) -> Non
 
 def test_the_workflow_runs_to_its_end() -> None:
     assert asyncio.run(names()["run_team"]())[0] == "finish"
+
+
+def test_a_team_that_is_kept_goes_on_without_asking_again(tmp_path: Path) -> None:
+    page = names()
+    agents = {"implement": page["implement"], "review": page["review"]}
+    id, steps, because = asyncio.run(page["kept_team"](agents, tmp_path))
+    assert (steps, because) == (["implement"], "unknown_agent")
+    assert asyncio.run(page["kept_team"](agents, tmp_path, id)) == (id, steps, because)
+    assert agents["implement"].heard == ["Build the login."]
 
 
 def test_the_session_forgets_at_a_fresh_start() -> None:
