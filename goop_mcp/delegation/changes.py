@@ -492,7 +492,9 @@ class RunChange:
         step = step_of(row)
         agent = step.agent if isinstance(step, GraphTask) else None
         for added in expansion.added:
-            new = self._row_of(added.task, distance=0, parent=added.parent, depth=added.depth)
+            # What an agent wrote, which no reply and no report is kept with either.
+            task = replace(added.task, prompt=kept_text(added.task.prompt))
+            new = self._row_of(task, distance=0, parent=added.parent, depth=added.depth)
             # What goes on with the same agent goes on in its conversation, unless it is to be a
             # fresh one; a session means nothing to another agent.
             if not added.fresh and added.task.agent == agent:
@@ -514,7 +516,7 @@ class RunChange:
             later = self.dependants(targets)
             for each in expansion.again:
                 target = find_task(self.writing, self.run.id, each.task)
-                self.again(target, notes=each.message, fresh=False)
+                self.again(target, notes=kept_text(each.message), fresh=False)
             for name in later:
                 # A target that needs another target waits by itself.
                 if name not in targets:

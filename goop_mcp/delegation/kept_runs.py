@@ -85,8 +85,9 @@ class KeptRun:
     ) -> list[Outcome]:
         """Run `jobs` as `goop_mcp.ask_many` does, in this run.
 
-        Raises RunError for another list of jobs than the run was begun with, and ValueError for
-        more than 10,000 jobs or a prompt of more than 200,000 characters.
+        Raises RunError for another list of jobs than the run was begun with and for a job that a
+        person finished, and ValueError for more than 10,000 jobs or a prompt of more than 200,000
+        characters.
         """
         if not jobs:
             return []
@@ -456,10 +457,17 @@ def _outcome_in(done: GraphOutcome, name: str, job: Job) -> Outcome:
     """Return the outcome of a job that ended in another process, or did not end."""
     task = done.tasks[name]
     found = task.outcome
+    attempts = () if found is None else found.attempts
     because: StoppedBecause = "accepted" if task.state == "accepted" else "cancelled"
+    # An outcome consists of what agents answered, and this report is a person's.
+    if because == "accepted" and not (attempts and attempts[-1].accepted):
+        raise RunError(
+            f"{name} of {done.id} was finished by hand; `goop-mcp runs show {done.id} --task {name}"
+            " --output` shows the report; begin another run for the other jobs"
+        )
     if task.state in ("failed", "input_required"):
         because = _REASONS.get(task.reason or "", "agent_error")
-    return outcome_of(() if found is None else found.attempts, because, job.policy)
+    return outcome_of(attempts, because, job.policy)
 
 
 def _outcome_of_step(

@@ -15,6 +15,7 @@ import pytest
 
 from goop_mcp import Job, Outcome, RetryPolicy, ask_many
 from goop_mcp.delegation import Graph, KeptRun, RunError
+from goop_mcp.delegation.expand import Expansion
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.retry import AgentInterruptedError, Message, Reply, Usage
 from goop_mcp.store.interface import Store
@@ -238,6 +239,28 @@ def test_no_secret_of_a_prompt_or_a_reply_is_kept(tmp_path: Path) -> None:
     files = [*(tmp_path / ".goopspec").glob("goop.db*")]
     assert files
     assert not [each for each in files if secret.encode() in each.read_bytes()]
+
+
+def test_a_job_that_a_person_finished_has_no_outcome(store: Store) -> None:
+    async def call() -> None:
+        kept = KeptRun(store)
+        [outcome] = await ask_many([Job(asks_person, "one")], store=kept)
+        assert outcome.stopped_because == "interrupted"
+        assert kept.id is not None
+        Ledger(store).finish_by_hand(
+            kept.id,
+            "job-1",
+            result={"protocol": "goop_report", "envelope": None, "text": GOOD},
+            decide=lambda _: Expansion(),
+            by="Kim",
+        )
+        with pytest.raises(RunError, match=r"job-1 of .* was finished by hand; `goop-mcp runs"):
+            await ask_many([Job(asks_person, "one")], store=kept)
+
+    async def asks_person(_message: str) -> str:
+        raise AgentInterruptedError("a person is asked")
+
+    anyio.run(call)
 
 
 NOT_JOBS: Any = [hang]

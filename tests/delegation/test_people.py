@@ -14,7 +14,7 @@ import pytest
 
 from goop_mcp.delegation import Graph, run_graph
 from goop_mcp.delegation.ledger import RunError
-from goop_mcp.delegation.parts import GraphTask
+from goop_mcp.delegation.parts import GraphAgent, GraphTask
 from goop_mcp.delegation.states import ENDED
 from goop_mcp.store.graph_rows import GraphTaskRow
 from goop_mcp.store.opening import open_store
@@ -121,6 +121,45 @@ def test_no_secret_in_what_a_person_is_asked_is_kept(tmp_path: Path, asks: bool)
         done = anyio.run(partial(run_graph, graph, store=store, agents=agents))
     assert done.waiting_for == ("build",)
     assert done.tasks["build"].message
+    files = [*(tmp_path / ".goopspec").glob("goop.db*")]
+    assert files
+    assert not [each for each in files if secret.encode() in each.read_bytes()]
+
+
+def test_no_secret_that_an_agent_hands_on_is_kept(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    plan = report(agent="goop-planner", next_agent="tester", next_action=f"Try {secret}")
+    graph = Graph(
+        name="handed-on",
+        protocol="goop_report",
+        agents=tuple(map(GraphAgent, ("planner", "builder", "reviewer", "tester"))),
+        tasks=(
+            GraphTask("plan", agent="planner", prompt="Plan it.", expands=True),
+            GraphTask("build", agent="builder", prompt="Build it.", needs=("plan",)),
+            GraphTask(
+                "review",
+                agent="reviewer",
+                prompt="Read it.",
+                needs=("build",),
+                feedback_to=("build",),
+            ),
+        ),
+    )
+    builder, tester = Scripted(report()), Scripted(report())
+    rejected = report("PARTIAL", next_action=f"Never write {secret}", next_agent="builder")
+    agents = {
+        "planner": Scripted(plan),
+        "builder": builder,
+        "reviewer": Scripted(rejected, report()),
+        "tester": tester,
+    }
+
+    with closing(open_store(None, project=tmp_path)) as store:
+        done = anyio.run(partial(run_graph, graph, store=store, agents=agents))
+    assert done.state == "finished"
+    # What is kept is what the next agent is sent, also by another runner.
+    assert any("Try [REDACTED]" in each for each in tester.heard)
+    assert any("Never write [REDACTED]" in each for each in builder.heard)
     files = [*(tmp_path / ".goopspec").glob("goop.db*")]
     assert files
     assert not [each for each in files if secret.encode() in each.read_bytes()]
