@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -277,10 +277,10 @@ NOT_JOBS: Any = [hang]
     ],
 )
 def test_a_wrong_call_says_what_is_expected(
-    store: Store, call: Callable[[Store], object], error: type[Exception], message: str
+    store: Store, call: Callable[[Store], Awaitable[object]], error: type[Exception], message: str
 ) -> None:
     async def made() -> None:
-        await call(store)  # type: ignore[misc]  # wrong on purpose
+        await call(store)
 
     with pytest.raises(error, match=message):
         anyio.run(made)

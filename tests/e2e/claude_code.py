@@ -137,7 +137,7 @@ def converse(
 
 @contextmanager
 def claude_on_screen(
-    sandbox: Sandbox, model: ScriptedModel, prompt: str
+    sandbox: Sandbox, model: ScriptedModel, prompt: str, *, rows: int = 50
 ) -> Iterator[ProgramOnScreen]:
     """Run Claude Code with `prompt` as a person does, in a project that the person trusts."""
     key = {"approved": ["test-key"], "rejected": []}
@@ -155,7 +155,7 @@ def claude_on_screen(
         {**claude_environment(sandbox, model), "TERM": "xterm-256color"}
     )
     command = [str(CLAUDE_CODE.path), prompt]
-    with on_screen(command, cwd=sandbox.project, environment=environment) as program:
+    with on_screen(command, cwd=sandbox.project, environment=environment, rows=rows) as program:
         yield program
 
 

@@ -21,7 +21,7 @@ ENTER: Final = "\r"
 ESCAPE: Final = "\x1b"
 DOWN: Final = "\x1b[B"
 RIGHT: Final = "\x1b[C"
-_ROWS, _COLUMNS = 50, 120
+_COLUMNS = 120
 _AGAIN: Final = 2.0
 """Seconds after which a key is pressed again, as hosts ignore one that follows too soon."""
 
@@ -29,9 +29,9 @@ _AGAIN: Final = 2.0
 class ProgramOnScreen:
     """A running program; the screen changes only while something is waited for."""
 
-    def __init__(self, terminal: int) -> None:
+    def __init__(self, terminal: int, *, rows: int) -> None:
         self._terminal = terminal
-        self._screen = pyte.Screen(_COLUMNS, _ROWS)
+        self._screen = pyte.Screen(_COLUMNS, rows)
         self._stream = pyte.ByteStream(self._screen)
 
     @property
@@ -39,13 +39,16 @@ class ProgramOnScreen:
         """What the screen shows."""
         return "\n".join(line.rstrip() for line in self._screen.display)
 
-    def wait_for(self, text: str, *, pressing: str | None = None) -> None:
-        """Wait until the screen shows `text`, and press a key every two seconds meanwhile."""
+    def wait_for(self, *texts: str, pressing: str | None = None) -> None:
+        """Wait until the screen shows all of `texts`, and press a key every two seconds meanwhile.
+
+        All at once: in the middle of being drawn again, a screen lacks what it showed before.
+        """
         now = time.monotonic()
         give_up, due = now + patience(), now
-        while text not in self.text:
+        while missing := [each for each in texts if each not in self.text]:
             now = time.monotonic()
-            assert now < give_up, f"{text!r} is not shown:\n{self.text}"
+            assert now < give_up, f"{missing[0]!r} is not shown:\n{self.text}"
             if pressing is not None and now >= due:
                 os.write(self._terminal, pressing.encode())
                 due = now + _AGAIN
@@ -61,11 +64,11 @@ class ProgramOnScreen:
 
 @contextmanager
 def on_screen(
-    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
+    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], rows: int = 50
 ) -> Iterator[ProgramOnScreen]:
     """Run `command` on a terminal until the end of the context."""
     terminal, side_of_program = pty.openpty()
-    termios.tcsetwinsize(terminal, (_ROWS, _COLUMNS))
+    termios.tcsetwinsize(terminal, (rows, _COLUMNS))
 
     with subprocess.Popen(
         command,
@@ -78,7 +81,7 @@ def on_screen(
     ) as process:
         os.close(side_of_program)
         try:
-            yield ProgramOnScreen(terminal)
+            yield ProgramOnScreen(terminal, rows=rows)
         finally:
             process.kill()
             process.wait()

@@ -49,12 +49,11 @@ def test_a_person_sees_that_a_report_is_sent_back_and_corrected(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_claude_project(sandbox, settings=hook_settings())
-    with claude_on_screen(sandbox, model, PROMPT) as claude:
-        claude.wait_for(END_OF_FEEDBACK)
+    # High enough for both reports: the second one pushes the first out of a lower screen at once.
+    with claude_on_screen(sandbox, model, PROMPT, rows=100) as claude:
+        claude.wait_for(f"❯ {PROMPT}", END_OF_FEEDBACK, "<status>COMPLETE</status>", "✻ ")
         # What is above and below has the version, the folder and the time.
         first = claude.text[claude.text.index(f"❯ {PROMPT}") :].partition(END_OF_FEEDBACK)[0]
-        claude.wait_for("<status>COMPLETE</status>")
-        claude.wait_for("✻ ")
         last = claude.text[claude.text.rindex(ANSWER) :].partition(END_OF_REPORT)[0]
 
     assert "<status>FINISHED</status>" in first
