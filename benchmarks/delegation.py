@@ -27,6 +27,8 @@ __all__ = ["run"]
 _TASKS: Final = 1_000
 _TURNS: Final = 3
 _SINGLE_TURNS: Final = 30
+# One after the other, as many as a graph has by default, and what machines often do.
+_PARALLEL: Final = (1, GraphLimits().parallel, 10)
 _CALL: Final = "ask_until_accepted"
 _ROW: Final = "one bare row in its own transaction"
 # Ten times what graphs were designed for is a defect.
@@ -61,7 +63,7 @@ def run() -> Table:
             f"a task, {parallel} at once": partial(
                 _carry_out, store, Path(folder), _TASKS, parallel
             )
-            for parallel in (1, 10)
+            for parallel in _PARALLEL
         }
         acts: dict[str, Callable[[], object]] = {
             _ROW: add_rows,

@@ -109,7 +109,7 @@ class Expansion:
         `reason`, `message` and `path` say why a person has to decide.
     added: new tasks. needs: tasks that this one needs from now on.
     again: tasks that go into their next round; everything after them goes back to waiting.
-    digest: of the report, to be kept for each edge to a task of `again`.
+    digest: of the report, to be kept for each edge to a task of `again`; empty without one.
     """
 
     state: Literal["accepted", "waiting", "input_required"] = "accepted"
@@ -127,23 +127,20 @@ def expand(run: RunSnapshot, id: str, verdict: Verdict) -> Expansion:
     """Return what the accepted report `verdict` of the task `id` does to the run."""
     found = run.tasks[id]
     case = read_case(verdict, _context(run, found))
-    digest = _digest(verdict)
-
     if case.request is not NO_REQUEST:
         wanted = _requested(case.request, found)
-        expansion = _add(run, found, [wanted], digest) if found.task.expands else Expansion()
+        expansion = _add(run, found, [wanted], verdict) if found.task.expands else Expansion()
         # A dependency on nothing would let the new task wait for ever.
         unknown = [name for name in case.request.depends_on if name not in run.tasks]
         if found.task.expands and unknown:
-            expansion = _person(
+            return _person(
                 "unknown_task", f"the request depends on {unknown[0]!r}, which is not a task", (id,)
             )
-    else:
-        # The message is written for people, and nobody reads it here.
-        decision = decide(case, with_message=False)
-        expansion = _after_report(run, found, case.outcome, decision, digest)
+        return expansion
 
-    return replace(expansion, digest=digest)
+    # The message is written for people, and nobody reads it here.
+    decision = decide(case, with_message=False)
+    return _after_report(run, found, case.outcome, decision, verdict)
 
 
 class _Wanted(NamedTuple):
@@ -169,7 +166,7 @@ def _after_report(
     found: TaskSnapshot,
     outcome: OutcomeKind,
     decision: Decision,
-    digest: str,
+    verdict: Verdict,
 ) -> Expansion:
     task = found.task
     # Saving the state is done in any case, and is not a decision about the graph.
@@ -180,12 +177,14 @@ def _after_report(
         targets = _targets(task, decision, run)
         # Without an edge there is nowhere to send it: a person decides, and the work is not lost.
         if targets:
-            return _send_back(run, task, targets, instruction or decision.reason, digest)
+            return _send_back(run, task, targets, instruction or decision.reason, verdict)
         return _person("blocked", f"{decision.reason} No feedback edge leads there.", (task.id,))
     if action is Action.RUN_PREREQUISITE and task.expands:
-        return _add(run, found, [_Wanted(decision.next_agent, instruction, (), first=True)], digest)
+        return _add(
+            run, found, [_Wanted(decision.next_agent, instruction, (), first=True)], verdict
+        )
     if action in _SAME_AGAIN:
-        return _send_back(run, task, [task.id], instruction or "Go on where you stopped.", digest)
+        return _send_back(run, task, [task.id], instruction or "Go on where you stopped.", verdict)
     if outcome not in _DONE:
         why = "; ".join(decision.blockers) or decision.reason
         return replace(_person("blocked", why, ()), questions=decision.questions)
@@ -203,7 +202,7 @@ def _after_report(
 
     fresh = action is not Action.CONTINUE_NEXT
     text = instruction or f"{task.agent} has finished. Go on with its result."
-    return _add(run, found, [_Wanted(decision.next_agent, text, (task.id,), fresh)], digest)
+    return _add(run, found, [_Wanted(decision.next_agent, text, (task.id,), fresh)], verdict)
 
 
 def _requested(view: RequestView, found: TaskSnapshot) -> _Wanted:
@@ -226,7 +225,7 @@ def _requested(view: RequestView, found: TaskSnapshot) -> _Wanted:
 
 
 def _add(
-    run: RunSnapshot, found: TaskSnapshot, wanted: Iterable[_Wanted], digest: str
+    run: RunSnapshot, found: TaskSnapshot, wanted: Iterable[_Wanted], verdict: Verdict
 ) -> Expansion:
     """Return the expansion that adds `wanted`, or the question why one of them is refused."""
     added: list[AddedTask] = []
@@ -283,6 +282,7 @@ def _add(
 
     # Waiting for what comes first is a round of the task itself, and bounded like one.
     edge = Edge(found.task.id, found.task.id)
+    digest = _digest(verdict)
     if (refused := _used_up(run, edge, digest)) is not None:
         return refused
     return Expansion(
@@ -290,18 +290,21 @@ def _add(
         added=tuple(added),
         needs=tuple(needs),
         again=(Again(found.task.id, "What you needed first is done. Go on."),),
+        digest=digest,
     )
 
 
 def _send_back(
-    run: RunSnapshot, task: GraphTask, targets: Collection[str], message: str, digest: str
+    run: RunSnapshot, task: GraphTask, targets: Collection[str], message: str, verdict: Verdict
 ) -> Expansion:
+    digest = _digest(verdict)
     # All or none: a refused edge leaves the other tasks as they are.
     for target in targets:
         if (refused := _used_up(run, Edge(task.id, target), digest)) is not None:
             return refused
 
-    return Expansion(state="waiting", again=tuple(Again(target, message) for target in targets))
+    again = tuple(Again(target, message) for target in targets)
+    return Expansion(state="waiting", again=again, digest=digest)
 
 
 def _used_up(run: RunSnapshot, edge: Edge, digest: str) -> Expansion | None:

@@ -18,7 +18,7 @@ import anyio.to_thread
 from goop_mcp.delegation.agents import AgentMaker, TaskCall
 from goop_mcp.delegation.expand import AddedTask, ExpandReason, Expansion
 from goop_mcp.delegation.graph import LONGEST_PROMPT, Graph
-from goop_mcp.delegation.ledger import Claim, Ledger, Nothing, RunError
+from goop_mcp.delegation.ledger import Claim, Ledger, RunError
 from goop_mcp.delegation.parts import GraphAgent, GraphLimits, GraphTask
 from goop_mcp.delegation.runner import (
     GraphOutcome,
@@ -226,10 +226,8 @@ class _JobRunner(Runner):
             agent_name=job.agent_name or claim.task.agent,
         )
 
-    async def _end(
-        self, claim: Claim, outcome: Outcome, caller: TaskCaller
-    ) -> Claim | Nothing | None:
-        following = await super()._end(claim, outcome, caller)
+    async def _end(self, claim: Claim, outcome: Outcome, caller: TaskCaller) -> None:
+        await super()._end(claim, outcome, caller)
         self.outcomes[claim.row.id] = outcome
         if self._cancel_others and not outcome.accepted:
             self._cancel_others = False
@@ -238,7 +236,6 @@ class _JobRunner(Runner):
             for other, loop in [*self._loops.values()]:
                 if other.row.id != claim.row.id:
                     loop.cancel()
-        return following
 
 
 class _StepRunner(_JobRunner):
@@ -293,12 +290,10 @@ class _StepRunner(_JobRunner):
                 return outcome_of((), "deadline", job.policy)
             await anyio.sleep(_POLL)
 
-    async def _end(
-        self, claim: Claim, outcome: Outcome, caller: TaskCaller
-    ) -> Claim | Nothing | None:
+    async def _end(self, claim: Claim, outcome: Outcome, caller: TaskCaller) -> None:
         # Before the transaction that accepts the report, and the next step with it.
         self._following = self._workflow.expansion_after(outcome)
-        return await super()._end(claim, outcome, caller)
+        await super()._end(claim, outcome, caller)
 
     def _is_done(self, _outcome: Outcome) -> bool:
         return self._following is not None

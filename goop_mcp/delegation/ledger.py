@@ -62,6 +62,7 @@ from goop_mcp.validation.safe_json import JsonValue
 __all__ = [
     "LEASE_SECONDS",
     "LONGEST_WAIT",
+    "AcceptedReport",
     "Begun",
     "Claim",
     "Ledger",
@@ -156,6 +157,23 @@ class Claim:
         return self.row.fence
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedReport:
+    """The report that ends a task, to be written down.
+
+    `result` is what the run keeps of it, and `decide` returns what it does to the graph. `answered`
+    is the last attempt with its number, where `Ledger.end_attempt` has not written it down.
+    `records`: this runner will record the report, which `Ledger.left_unrecorded` returns if it dies
+    before.
+    """
+
+    claim: Claim
+    result: Mapping[str, JsonValue] = field(repr=False)
+    decide: Callable[[RunSnapshot], Expansion]
+    answered: tuple[int, Attempt] | None = None
+    records: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Nothing:
     """There is nothing to claim: for how long to wait at most, and the state of the run.
@@ -248,11 +266,10 @@ class Ledger:
             _register(writing, runner)
             change = add(writing)
             # A runner that dies after this leaves a run whose task is taken over, as any other.
-            found = self._claim(change, runner)
+            claims, seconds = self._claim(change, runner)
             change.save()
-            if isinstance(found, Nothing):
-                found = Nothing(change.run.state, found.seconds)
-            return Begun(change.run, runner, found)
+            first = claims[0] if claims else Nothing(change.run.state, seconds)
+            return Begun(change.run, runner, first)
 
         begun = self.store.write(write)
         _counted(begun.first)
@@ -552,10 +569,10 @@ class Ledger:
 
         def write(writing: WriteTransaction) -> Claim | Nothing:
             change = self._change(writing, id)
-            found = self._claim(change, runner, parallel, task)
+            claims, seconds = self._claim(change, runner, parallel=parallel, task=task)
             change.save()
             # What was written may have ended the run, or let it wait for a person.
-            return Nothing(change.run.state, found.seconds) if isinstance(found, Nothing) else found
+            return claims[0] if claims else Nothing(change.run.state, seconds)
 
         return _counted(self.store.write(write))
 
@@ -563,18 +580,22 @@ class Ledger:
         self,
         change: RunChange,
         runner: ThisProcess,
+        *,
+        count: int = 1,
         parallel: int | None = None,
         task: str | None = None,
-    ) -> Claim | Nothing:
+    ) -> tuple[list[Claim], float]:
+        """Take at most `count` tasks; return them, and after how many seconds to look for more."""
         run, now, rows = change.run, change.now, change.writing.graphs
         if run.state in RUN_ENDED:
-            return Nothing(run.state)
+            return [], LONGEST_WAIT
 
         # Before anything is claimed: an answer or the deadline decides what may begin.
         change.answer_late_gates()
         if run.deadline_at is not None and now > run.deadline_at:
             change.stop_all("deadline")
 
+        claims: list[Claim] = []
         running = rows.running_tasks(run.id)
         for each in running:
             # Its own tasks have their lease renewed by the same process, so they are never lost to
@@ -586,38 +607,65 @@ class Ledger:
             owner = rows.runner(row.owner or "")
             here = owner is not None and bool(owner.boot_id) and owner.boot_id == boot_id()
             if self._is_lost(change, row, owner, here=here):
-                return self._take_over(change, row, runner, here=here)
+                claims.append(self._take_over(change, row, runner, here=here))
+                if len(claims) == count:
+                    return claims, LONGEST_WAIT
 
-        soonest = math.inf
         # The smallest number of places counts, that of this runner or that of the graph.
-        most = parallel or change.graph.limits.parallel
-        if len(running) < most:
-            busy = _Busy(running, change.graph)
-            # Two rows are enough to know whether another task could begin as well, and cost as much
-            # as one.
-            first = rows.first_ready(run.id, limit=2)
-            # As after the last task of each run.
-            if not first and not running and change.stands_still():
-                return Nothing(change.run.state)
-            wanted = _ready_tasks(rows, run.id, first)
-            for row in wanted if task is None else _ready_task(rows, run.id, task):
-                step = step_of(row)
-                if not isinstance(step, GraphTask):
+        places = (parallel or change.graph.limits.parallel) - len(running)
+        wanted = min(count - len(claims), places)
+        if wanted <= 0:
+            return claims, LONGEST_WAIT
+
+        # One row more is enough to know whether another task could begin as well, and costs hardly
+        # anything.
+        first = rows.first_ready(run.id, limit=wanted + 1)
+        # As after the last task of each run.
+        if not first and not running and change.stands_still():
+            return [], LONGEST_WAIT
+        ready = _ready_tasks(rows, run.id, first)
+        if task is not None:
+            ready = _ready_task(rows, run.id, task)
+        begun, seconds = self._begin_ready(change, ready, running, runner, count=wanted)
+        if begun and len(begun) < places:
+            is_first = len(begun) < len(first)
+            more = is_first or (len(begun) == wanted and bool(rows.first_ready(run.id, limit=1)))
+            begun[-1] = replace(begun[-1], more=more)
+
+        return claims + begun, seconds
+
+    def _begin_ready(
+        self,
+        change: RunChange,
+        ready: Iterable[GraphTaskRow],
+        running: Sequence[RunningTask],
+        runner: ThisProcess,
+        *,
+        count: int,
+    ) -> tuple[list[Claim], float]:
+        """Begin the first `count` tasks of `ready` that may; return as `_claim` does."""
+        busy, soonest = _Busy(running, change.graph), math.inf
+        claims: list[Claim] = []
+        for row in ready:
+            step = step_of(row)
+            if not isinstance(step, GraphTask):
+                continue
+            circuit = change.circuit(step.agent)
+            # A circuit that is open holds its agent's tasks back, and nobody else's.
+            starts = circuit.open_until if circuit else 0.0
+            if starts > change.now:
+                soonest = min(soonest, starts - change.now)
+            elif not busy.excludes(step):
+                claim = self._begin(change, row, step, runner, circuit)
+                if claim is None:
                     continue
-                circuit = change.circuit(step.agent)
-                # A circuit that is open holds its agent's tasks back, and nobody else's.
-                starts = circuit.open_until if circuit else 0.0
-                if starts > now:
-                    soonest = min(soonest, starts - now)
-                elif not busy.excludes(step):
-                    claim = self._begin(change, row, step, runner, circuit)
-                    if claim is not None:
-                        has_room = len(running) + 1 < most
-                        others = len(first) > 1 or (has_room and rows.first_ready(run.id, limit=1))
-                        return replace(claim, more=has_room and bool(others))
+                claims.append(claim)
+                if len(claims) == count:
+                    break
+                busy.add(step)
 
         # At least 20 ms, not to ask the database without a pause.
-        return Nothing(change.run.state, max(0.02, min(LONGEST_WAIT, soonest)))
+        return claims, max(0.02, min(LONGEST_WAIT, soonest))
 
     def _is_lost(
         self,
@@ -865,87 +913,76 @@ class Ledger:
     # Ends
 
     def accept(
-        self,
-        claim: Claim,
-        *,
-        result: Mapping[str, JsonValue],
-        decide: Callable[[RunSnapshot], Expansion],
-        answered: tuple[int, Attempt] | None = None,
-        records: bool = False,
-    ) -> Expansion:
-        """Accept the report of a task, with all that follows: once, whoever comes late.
+        self, reports: Sequence[AcceptedReport], runner: ThisProcess | None = None
+    ) -> "list[Claim | Nothing | LostTaskError]":
+        """Accept the reports of tasks of one run, with all that follows: once, whoever comes late.
 
-        `decide` returns what the report does to the graph. `answered` is the last attempt with its
-        number, where `end_attempt` has not written it down. `records`: this runner will record the
-        report, which `left_unrecorded` returns if it dies before. Raises LostTaskError.
+        All is one step, in which `runner` takes as many tasks as have ended. Return for each report
+        what its worker goes on with, or the error of one that came late.
         """
-        return self._accept(claim, result, decide, answered, None, records=records)[0]
+        # Before the transaction, as in `end_attempt`.
+        kept = [
+            kept_as_json(
+                each.result,
+                *([] if each.answered is None else [without_excess(each.answered[1]).to_dict()]),
+            )
+            for each in reports
+        ]
 
-    def accept_and_claim(
-        self,
-        claim: Claim,
-        runner: ThisProcess,
-        *,
-        result: Mapping[str, JsonValue],
-        decide: Callable[[RunSnapshot], Expansion],
-        answered: tuple[int, Attempt] | None = None,
-        records: bool = False,
-    ) -> Claim | Nothing:
-        """Accept the report of a task as `accept` does, and take the next task in the same step.
+        def write(
+            writing: WriteTransaction,
+        ) -> tuple[list[Expansion | None], list[Claim], Nothing]:
+            change = self._change(writing, reports[0].claim.row.run)
+            expansions = [
+                self._accept(change, report, *texts)
+                for report, texts in zip(reports, kept, strict=True)
+            ]
+            # In the same transaction, so a runner that dies here leaves either both or none; and in
+            # a run of many short tasks, one of its own would double the time.
+            claims: list[Claim] = []
+            seconds, count = LONGEST_WAIT, sum(each is not None for each in expansions)
+            if runner is not None and count:
+                claims, seconds = self._claim(change, runner, count=count)
+            change.save()
+            # Whoever carries the run out reads its rows next. Those of a large one would be read
+            # for so long that others wait for their turn to write.
+            is_small = len(change.graph.steps) <= _FEW_STEPS
+            is_last = is_small and runner is not None and change.run.state in RUN_ENDED
+            rows = RunRows.read(writing, change.run) if is_last else None
+            return expansions, claims, Nothing(change.run.state, seconds, rows)
 
-        In a run of many short tasks half of the time would go into transactions otherwise.
-        """
-        return self._accept(claim, result, decide, answered, runner, records=records)[1]
+        expansions, claims, nothing = self.store.write(write)
+        found: list[Claim | Nothing | LostTaskError] = []
+        following = iter(claims)
+        for report, expansion in zip(reports, expansions, strict=True):
+            if expansion is None:
+                _late.add(1)
+                found.append(LostTaskError(report.claim.row.id, late=True))
+            else:
+                _measure(report.claim, "input_required" if expansion.questions else "accepted")
+                found.append(_counted(next(following, nothing)))
+
+        return found
 
     def _accept(
-        self,
-        claim: Claim,
-        result: Mapping[str, JsonValue],
-        decide: Callable[[RunSnapshot], Expansion],
-        answered: tuple[int, Attempt] | None,
-        runner: ThisProcess | None,
-        *,
-        records: bool,
-    ) -> tuple[Expansion, Claim | Nothing]:
-        # Before the transaction, as in `end_attempt`.
-        kept, *outcomes = kept_as_json(
-            result, *([] if answered is None else [without_excess(answered[1]).to_dict()])
-        )
+        self, change: RunChange, report: AcceptedReport, result: str, outcome: str | None = None
+    ) -> Expansion | None:
+        """Accept one report, and return what follows from it; None for one that comes late."""
+        claim, answered = report.claim, report.answered
+        row = find_task(change.writing, claim.row.run, claim.row.id)
+        # Twice accepted means work done twice, with its cost: the fence lets one of the two
+        # through.
+        if row.fence != claim.fence or row.state != "running":
+            late = {"accepted": True} if answered is None else _shown_attempt(*answered)
+            change.event(row.id, "late", late)
+            return None
 
-        def write(writing: WriteTransaction) -> tuple[Expansion, Claim | Nothing] | None:
-            row = find_task(writing, claim.row.run, claim.row.id)
-            change = self._change(writing, row.run)
-            # Twice accepted means work done twice, with its cost: the fence lets one of the two
-            # through.
-            if row.fence != claim.fence or row.state != "running":
-                late = {"accepted": True} if answered is None else _shown_attempt(*answered)
-                change.event(row.id, "late", late)
-                change.save()
-                return None
-            session = row.session
-            if answered is not None:
-                self._end_attempt(change, row, claim, *answered, outcome=outcomes[0])
-                session = answered[1].conversation_id or session
-            recorder = row.owner if records else None
-            expansion = change.accept(row, kept, decide, session=session, recorder=recorder)
-            # In the same transaction, so a runner that dies here leaves either both or none.
-            claimed = self._claim(change, runner) if runner is not None else Nothing("")
-            change.save()
-            if isinstance(claimed, Nothing):
-                # Whoever carries the run out reads its rows next. Those of a large one would be
-                # read for so long that others wait for their turn to write.
-                is_small = len(change.graph.steps) <= _FEW_STEPS
-                is_last = is_small and runner is not None and change.run.state in RUN_ENDED
-                rows = RunRows.read(writing, change.run) if is_last else None
-                claimed = Nothing(change.run.state, claimed.seconds, rows)
-            return expansion, claimed
-
-        done = self.store.write(write)
-        if done is None:
-            _late.add(1)
-            raise LostTaskError(claim.row.id, late=True)
-        _measure(claim, "input_required" if done[0].questions else "accepted")
-        return done[0], _counted(done[1])
+        session = row.session
+        if answered is not None and outcome is not None:
+            self._end_attempt(change, row, claim, *answered, outcome=outcome)
+            session = answered[1].conversation_id or session
+        recorder = row.owner if report.records else None
+        return change.accept(row, result, report.decide, session=session, recorder=recorder)
 
     def give_up(
         self,
@@ -1222,8 +1259,12 @@ class _Busy:
         for row in running:
             step = step_of(row)
             if isinstance(step, GraphTask):
-                self._agents[step.agent] = self._agents.get(step.agent, 0) + 1
-                self._exclusive.update(step.exclusive)
+                self.add(step)
+
+    def add(self, task: GraphTask) -> None:
+        """Count a task that runs from now on."""
+        self._agents[task.agent] = self._agents.get(task.agent, 0) + 1
+        self._exclusive.update(task.exclusive)
 
     def excludes(self, task: GraphTask) -> bool:
         """Whether `task` has to wait for one that is running."""

@@ -6,7 +6,7 @@ know of each other is in the store.
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +31,7 @@ from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import (
     LONGEST_WAIT,
+    AcceptedReport,
     Begun,
     Claim,
     Ledger,
@@ -83,6 +84,7 @@ __all__ = [
 T = TypeVar("T")
 
 _POLL: Final = 0.25
+_MOST_AT_ONCE: Final = 20
 _PATIENCE: Final = 120.0
 """Seconds for which an answer is kept while the database is away."""
 
@@ -142,30 +144,26 @@ class ReplyJudge(Protocol):
 class TaskOutcome:
     """What came of a task or gate: its state, why, and the attempts of its last round.
 
-    `attempts` are those as JSON, which `outcome` reads. `reused_from` is the run in which the agent
-    was asked, where the result is one of an earlier run: then there are no attempts.
+    `result` is what the run keeps of its end, and `attempts` are those of its last round, as JSON;
+    the properties read them each time: in a run of a thousand tasks, hardly anyone looks at all.
     """
 
     state: str
     reason: str | None = None
     message: str | None = None
     decision: str | None = None
-    envelope: Mapping[str, JsonValue] | None = None
-    reused_from: str | None = None
+    result: str | None = field(default=None, repr=False)
     attempts: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, row: GraphTaskRow, attempts: Iterable[GraphAttemptRow]) -> "TaskOutcome":
         """Return what came of the task in `row`; of `attempts` those of its last round count."""
-        result = json.loads(row.result) if row.result else {}
-        reused = result.get("reused_from") if row.state == "accepted" else None
         return cls(
             state=row.state,
             reason=row.reason,
             message=row.message,
             decision=row.decision,
-            envelope=result.get("envelope"),
-            reused_from=None if reused is None else reused["run"],
+            result=row.result,
             attempts=tuple(
                 [
                     each.outcome
@@ -176,11 +174,24 @@ class TaskOutcome:
         )
 
     @property
-    def outcome(self) -> Outcome | None:
-        """The attempts as one call, None without any.
+    def envelope(self) -> Mapping[str, JsonValue] | None:
+        """The envelope of the report, None without one."""
+        return None if self.result is None else json.loads(self.result).get("envelope")
 
-        Read each time it is asked for: in a run of a thousand tasks, hardly anyone looks at all.
+    @property
+    def reused_from(self) -> str | None:
+        """The run in which the agent was asked, where the result is one of an earlier run.
+
+        Then there are no attempts.
         """
+        if self.result is None or self.state != "accepted":
+            return None
+        reused = json.loads(self.result).get("reused_from")
+        return None if reused is None else reused["run"]
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The attempts as one call, None without any."""
         attempts = [Attempt.from_dict(json.loads(each)) for each in self.attempts]
         if not attempts:
             return None
@@ -275,6 +286,14 @@ async def resume(
     return await runner.run()
 
 
+@dataclass(slots=True, eq=False)
+class _EndedTask:
+    """A report that is to be written down; `found` is what came of that, None before it."""
+
+    report: AcceptedReport
+    found: Claim | Nothing | Exception | None = None
+
+
 class _LimitReachedError(AgentInterruptedError):
     """Raised in place of a call that a limit of the whole run forbids."""
 
@@ -319,6 +338,10 @@ class Runner:
         self._state = "running"
         self._last: RunRows | None = None
         self._seen, self._showing = 0, anyio.Lock()
+        self._ended: list[_EndedTask] = []
+        self._writing = anyio.Lock(fast_acquire=True)
+        # What was claimed with the end of a task, by the id of that.
+        self._claimed_next: dict[str, Claim | Nothing] = {}
         self._is_stopping = self._is_registered = False
         self._wake = anyio.Event()
         self._scope: anyio.CancelScope | None = None
@@ -491,6 +514,11 @@ class Runner:
                 if not isinstance(found, Claim) or found.more:
                     # Whoever claims looks whether other tasks may begin too, or all have ended.
                     self._wake.set()
+        except BaseException:
+            # It may have been claimed with the end of the one before, and nobody has begun it.
+            if isinstance(found, Claim):
+                await self._release(found)
+            raise
         finally:
             # In any case, also for an error: other runs wait for places.
             self._leave(place)
@@ -501,7 +529,7 @@ class Runner:
 
     async def _work_safely(self, claim: Claim) -> Claim | Nothing | None:
         try:
-            return await self._work_on(claim)
+            await self._work_on(claim)
         except LostTaskError as error:
             # No error: somebody else does that task now.
             _logger.info("%s", error)
@@ -514,16 +542,22 @@ class Runner:
             with suppress(GoopError):
                 await self._give_up(claim, "agent_error", f"{type(error).__name__}: {error}")
         except anyio.get_cancelled_exc_class():
-            # This runner is stopped: others, or the next one, take the task up at once.
-            with anyio.move_on_after(5, shield=True), suppress(GoopError):
-                await anyio.to_thread.run_sync(self._ledger.release, claim)
+            following = self._claimed_next.pop(claim.row.id, None)
+            await self._release(claim, *([following] if isinstance(following, Claim) else []))
             raise
         finally:
             self._loops.pop(claim.row.id, None)
             self._busy.discard(claim.row.id)
-        return None
+        # Also where something failed after the report was accepted: this runner has that task.
+        return self._claimed_next.pop(claim.row.id, None)
 
-    async def _work_on(self, claim: Claim) -> Claim | Nothing | None:
+    async def _release(self, *claims: Claim) -> None:
+        """Give tasks back as this runner is stopped: others take them up at once."""
+        with anyio.move_on_after(5, shield=True), suppress(GoopError):
+            for claim in claims:
+                await anyio.to_thread.run_sync(self._ledger.release, claim)
+
+    async def _work_on(self, claim: Claim) -> None:
         if claim.to_end is not None:
             # The key stands in the environment of the program, so that no other one is ended in its
             # place.
@@ -535,7 +569,7 @@ class Runner:
             # The effect of that call is not known, and the graph says that a person decides then.
             question = "its runner died while the agent was asked; is it to be asked again?"
             await self._give_up(claim, "crash", question, person=True)
-            return None
+            return
 
         folder, worktree = self._project, None
         # A folder of its own, so that two tasks may change the same files at once.
@@ -563,7 +597,7 @@ class Runner:
             loop.cancel()
         try:
             outcome = await loop.run()
-            following = await self._end(claim, outcome, caller)
+            await self._end(claim, outcome, caller)
         except anyio.get_cancelled_exc_class():
             # An answer that is here already is not asked for again.
             with anyio.move_on_after(5, shield=True), suppress(GoopError):
@@ -575,7 +609,6 @@ class Runner:
         # Last, since an error here must not take back what was accepted.
         if worktree is not None:
             await self._close(claim, worktree)
-        return following
 
     async def _start_of(
         self, claim: Claim, folder: Path, worktree: Worktree | None
@@ -626,20 +659,12 @@ class Runner:
             else partial(caller.judge, self._judge, protocol),
         )
 
-    async def _end(
-        self, claim: Claim, outcome: Outcome, caller: "TaskCaller"
-    ) -> Claim | Nothing | None:
+    async def _end(self, claim: Claim, outcome: Outcome, caller: "TaskCaller") -> None:
         verdict = outcome.verdict
         if verdict is not None and self._is_done(outcome):
-            # In a run of many short tasks, a claim of its own would double the time.
-            accept = (
-                partial(self._ledger.accept, claim)
-                if self._is_stopping
-                else partial(self._ledger.accept_and_claim, claim, self.process)
-            )
-            done = await self._stored(
-                partial(
-                    accept,
+            await self._accept(
+                AcceptedReport(
+                    claim=claim,
                     result=self._result(outcome, verdict),
                     decide=lambda snapshot: self._decide(snapshot, claim.row.id, verdict),
                     answered=caller.answered,
@@ -650,7 +675,7 @@ class Runner:
             caller.answered = None
             await self._count_outcome(claim, outcome)
             await self._record_reports(claim.row.id)
-            return done if isinstance(done, Claim | Nothing) else None
+            return
 
         await caller.write_answer()
         reason, message = _why(outcome, caller)
@@ -660,11 +685,70 @@ class Runner:
             if row.fence == claim.fence and not row.cancel_requested:
                 # The lease could not be kept: whoever claims next goes on.
                 await anyio.to_thread.run_sync(self._ledger.release, claim)
-                return None
+                return
             reason = "deadline" if row.reason == "deadline" else "cancelled"
         await self._give_up(claim, reason, message, person=reason == "interrupted")
         await self._count_outcome(claim, outcome)
-        return None
+
+    async def _accept(self, report: AcceptedReport) -> None:
+        """Write down an accepted report, and keep in `_claimed_next` what its worker goes on with.
+
+        Those that come while others are being written are written together: with a transaction for
+        each, short tasks would wait for nothing but the disk.
+        """
+        ended = _EndedTask(report)
+        self._ended.append(ended)
+        try:
+            async with self._writing:
+                # More than once where many were waiting before it.
+                while ended.found is None:
+                    await self._write_ended()
+        except anyio.get_cancelled_exc_class():
+            # Somebody may be writing it just now: either it is written, or it never will be.
+            with anyio.CancelScope(shield=True):
+                async with self._writing:
+                    pass
+            if ended in self._ended:
+                self._ended.remove(ended)
+                raise
+
+        if isinstance(ended.found, Exception):
+            raise ended.found
+        if ended.found is not None:
+            self._claimed_next[report.claim.row.id] = ended.found
+
+    async def _write_ended(self) -> None:
+        # Not more at once: other writers wait for their turn meanwhile.
+        ended = self._ended[:_MOST_AT_ONCE]
+        del self._ended[:_MOST_AT_ONCE]
+        try:
+            await self._stored(self._accept_all, ended)
+        except StoreError as error:
+            for each in ended:
+                each.found = each.found or error
+        finally:
+            # Where this was cancelled while the database was away, the next one writes them.
+            self._ended[:0] = [each for each in ended if each.found is None]
+
+    def _accept_all(self, ended: Sequence["_EndedTask"]) -> None:
+        """Set `found` of all; in a thread, so that no cancellation comes between."""
+        # Where the database went away in the middle, some are written already.
+        ended = [each for each in ended if each.found is None]
+        runner = None if self._is_stopping else self.process
+        try:
+            found = self._ledger.accept([each.report for each in ended], runner)
+        except StoreError:
+            raise
+        except Exception as error:
+            if len(ended) == 1:
+                ended[0].found = error
+                return
+            # The others must not fail with the one that did.
+            for each in ended:
+                self._accept_all([each])
+        else:
+            for each, outcome in zip(ended, found, strict=True):
+                each.found = outcome
 
     def _is_done(self, outcome: Outcome) -> bool:
         """Whether a task with this outcome is accepted."""

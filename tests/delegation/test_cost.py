@@ -17,7 +17,7 @@ from psycopg.sql import SQL, Composed
 
 from goop_mcp.delegation import run_graph
 from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
-from goop_mcp.delegation.ledger import Claim
+from goop_mcp.delegation.ledger import AcceptedReport, Claim, LostTaskError, Nothing
 from goop_mcp.delegation.processes import this_process
 from goop_mcp.protocols import validate
 from goop_mcp.retry import ask_until_accepted
@@ -41,7 +41,7 @@ def carry_out(place: Place, count: int) -> float:
     run = ledger.create(one_wave(count, parallel=10), input={})
 
     began = time.process_time()
-    claim = ledger.claim(run, me)
+    claim: Claim | Nothing | LostTaskError = ledger.claim(run, me)
     while isinstance(claim, Claim):
         number = claim.begun or ledger.begin_attempt(claim, Message(claim.prompt))[0]
         sent = Attempt(
@@ -55,9 +55,10 @@ def carry_out(place: Place, count: int) -> float:
         def decide(snapshot: RunSnapshot, id: str = claim.row.id) -> Expansion:
             return expand(snapshot, id, verdict)
 
-        claim = ledger.accept_and_claim(
-            claim, me, result={"text": reply}, decide=decide, answered=(number, sent)
+        accepted = AcceptedReport(
+            claim=claim, result={"text": reply}, decide=decide, answered=(number, sent)
         )
+        (claim,) = ledger.accept([accepted], me)
 
     used = time.process_time() - began
     check_run(place.store, run)

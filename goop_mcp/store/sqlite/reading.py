@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -272,7 +273,7 @@ class SqliteReadTransaction:
 
     def now(self) -> str:
         """Return the time by the clock of this machine."""
-        return str(self._connection.execute("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')").get)
+        return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def round(self) -> Round:
         """Return the newest round."""

@@ -1,0 +1,229 @@
+"""Tasks that end at the same time are written down in one step, in which each stands for itself."""
+
+import threading
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from goop_mcp.delegation import run_graph
+from goop_mcp.delegation.agents import agent_makers
+from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.ledger import (
+    AcceptedReport,
+    Claim,
+    Ledger,
+    LostTaskError,
+    Nothing,
+)
+from goop_mcp.delegation.processes import this_process
+from goop_mcp.delegation.runner import GraphOutcome, Runner, resume
+from goop_mcp.protocols import validate
+from goop_mcp.retry.attempts import Attempt
+from goop_mcp.store.graph_rows import GraphTaskRow
+from goop_mcp.validation.verdict import Verdict
+from tests.delegation.reports import report
+from tests.delegation.runners import Place, check_run, one_wave
+
+if TYPE_CHECKING:
+    from tests.postgres import Database
+
+PARALLEL = 6
+
+
+class Together:
+    """An agent that answers all its tasks at the same moment, as soon as `PARALLEL` are asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self._all = anyio.Event()
+
+    async def __call__(self, message: str) -> str:
+        self.asked.append(message)
+        if len(self.asked) % PARALLEL == 0:
+            self._all.set()
+            self._all = anyio.Event()
+        else:
+            await self._all.wait()
+        return report()
+
+
+async def run(place: Place, graph: Graph) -> GraphOutcome:
+    agents = {"worker": Together()}
+    with anyio.fail_after(60):
+        return await run_graph(graph, store=place.store, agents=agents, project=place.folder)
+
+
+def test_tasks_that_end_together_are_written_in_one_step(place: Place) -> None:
+    done = anyio.run(run, place, one_wave(3 * PARALLEL, parallel=PARALLEL))
+
+    assert done.state == "finished"
+    check_run(place.store, done.id)
+    events = place.store.read(lambda reading: reading.graphs.events(done.id))
+    # All that happens in one step has its time. The first of a wave is written before the others
+    # are known.
+    steps = {each.at for each in events if each.what == "answered"}
+    assert len(steps) <= 2 * 3
+    assert place.accepted_times(done.id) == dict.fromkeys(done.tasks, 1)
+
+
+def test_more_tasks_than_one_step_takes(place: Place) -> None:
+    done = anyio.run(run, place, one_wave(10 * PARALLEL, parallel=10 * PARALLEL))
+    assert done.state == "finished"
+    check_run(place.store, done.id)
+    assert place.accepted_times(done.id) == dict.fromkeys(done.tasks, 1)
+
+
+def test_one_that_cannot_be_written_takes_no_other_with_it(place: Place) -> None:
+    def decide(snapshot: RunSnapshot, id: str, verdict: Verdict) -> Expansion:
+        if id == "t02":
+            raise ValueError("nobody knows what follows")
+        return expand(snapshot, id, verdict)
+
+    graph = one_wave(PARALLEL, parallel=PARALLEL)
+    id = place.ledger.create(graph, input={})
+    makers = agent_makers(graph, project=place.folder, given={"worker": Together()})
+    runner = Runner(place.ledger, id, makers, project=place.folder, decide=decide)
+    done = anyio.run(runner.run)
+
+    assert {name for name, task in done.tasks.items() if task.state != "accepted"} == {"t02"}
+    assert done.tasks["t02"].message == "ValueError: nobody knows what follows"
+    check_run(place.store, id)
+
+
+def test_one_that_comes_late_takes_no_other_with_it(place: Place) -> None:
+    ledger, me, verdict = place.ledger, this_process(), validate(report())
+    ledger.register(me)
+    id = ledger.create(one_wave(3, parallel=2), input={})
+
+    def accepted(claim: Claim | Nothing) -> AcceptedReport:
+        assert isinstance(claim, Claim)
+        sent = Attempt(message=claim.prompt, way="first", reply=report(), verdict=verdict)
+        return AcceptedReport(
+            claim=claim,
+            result={"text": report()},
+            decide=lambda snapshot: expand(snapshot, claim.row.id, verdict),
+            answered=(claim.begun, sent),
+        )
+
+    lost = accepted(ledger.claim(id, me))
+    ledger.release(lost.claim)
+    mine, other = accepted(ledger.claim(id, me)), accepted(ledger.claim(id, me))
+    late, first, second = ledger.accept([lost, mine, other], me)
+
+    assert isinstance(late, LostTaskError)
+    # Two have ended, and one more can begin.
+    assert isinstance(first, Claim)
+    assert isinstance(second, Nothing)
+    assert place.states(id) == {"t00": "accepted", "t01": "accepted", "t02": "running"}
+    assert place.accepted_times(id) == {"t00": 1, "t01": 1}
+    check_run(place.store, id)
+
+
+def test_a_report_that_cannot_be_recorded_does_not_hold_up_the_next_task(place: Place) -> None:
+    """The next task was claimed in the same step, and nobody else may begin it."""
+
+    def record(row: GraphTaskRow) -> int:
+        if row.id == "t00":
+            raise ValueError("a defect of the caller")
+        return 1
+
+    async def answer(_: str) -> str:
+        return report()
+
+    async def play() -> GraphOutcome:
+        with anyio.fail_after(60):
+            return await run_graph(
+                one_wave(3, parallel=1),
+                store=place.store,
+                agents={"worker": answer},
+                project=place.folder,
+                record=record,
+            )
+
+    done = anyio.run(play)
+    assert done.state == "finished"
+    assert Counter(task.state for task in done.tasks.values()) == {"accepted": 3}
+
+
+def test_a_caller_that_fails_leaves_the_next_task_to_others(place: Place) -> None:
+    """What shows the events of a run may fail at any of them."""
+    shown = threading.Event()
+
+    def on_event(event: object) -> None:
+        if "answered" in str(event):
+            shown.set()
+            raise RuntimeError("the terminal is gone")
+
+    async def play() -> None:
+        async def answer(_: str) -> str:
+            return report()
+
+        go_on = partial(
+            run_graph,
+            one_wave(3, parallel=1),
+            store=place.store,
+            agents={"worker": answer},
+            project=place.folder,
+        )
+        with pytest.raises(BaseExceptionGroup), anyio.fail_after(60):
+            await go_on(on_event=on_event)
+
+    anyio.run(play)
+    assert shown.is_set()
+    [known] = place.store.read(lambda reading: reading.graphs.runs(include_ended=True))
+    assert place.states(known.id) == {"t00": "accepted", "t01": "ready", "t02": "ready"}
+
+
+@pytest.mark.delegation
+def test_cancelled_while_the_database_takes_no_changes(
+    database: "Database", tmp_path: Path
+) -> None:
+    """Neither is anything lost, nor does the runner wait for the database."""
+    with Place(tmp_path, database.url()) as place:
+        ledger = Ledger(place.store, lease_seconds=3.0, grace_seconds=1.0)
+        graph = one_wave(PARALLEL, parallel=PARALLEL)
+        id = ledger.create(graph, input={})
+        refuse = SQL("ALTER DATABASE {} SET default_transaction_read_only = {}")
+        ends = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+        def set_only_reads(value: str) -> None:
+            with database.connect() as connection:
+                connection.execute("SET default_transaction_read_only = off")
+                connection.execute(refuse.format(Identifier(database.name), SQL(value)))
+                connection.execute(ends)
+
+        class Breaking(Together):
+            async def __call__(self, message: str) -> str:
+                reply = await super().__call__(message)
+                if len(self.asked) == PARALLEL:
+                    set_only_reads("on")
+                return reply
+
+        agent = Breaking()
+        makers = agent_makers(graph, project=tmp_path, given={"worker": agent})
+
+        async def play() -> None:
+            with anyio.move_on_after(3):
+                await Runner(ledger, id, makers, project=tmp_path).run()
+
+        anyio.run(play)
+        assert len(agent.asked) == PARALLEL
+        set_only_reads("off")
+        assert set(place.states(id).values()) == {"running"}
+
+        async def go_on() -> GraphOutcome:
+            return await resume(place.store, id, agents={"worker": Together()}, project=tmp_path)
+
+        done = anyio.run(go_on)
+        assert done.state == "finished"
+        assert place.accepted_times(id) == dict.fromkeys(done.tasks, 1)
+        check_run(place.store, id)
