@@ -163,7 +163,9 @@ class Git:
         self._shared: _Shared = _Shared() if of is None else of._shared
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS
         self._environment: dict[str, str] = (kept if of is None else of._environment) | variables
-        self.may_take(SECONDS)
+        if of is None:
+            # The time limit is shared: one that was made `of` another does not begin it again.
+            self.may_take(SECONDS)
 
     def __enter__(self) -> Self:
         return self
