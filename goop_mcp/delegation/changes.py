@@ -538,6 +538,11 @@ class RunChange:
         if row.state == "running":
             # Its runner finds its fence too old and stops.
             self.event(row.id, "taken_back", {"round": row.round})
+            step = step_of(row)
+            # The answer comes too late to end its message, whose reservation would be held for
+            # ever.
+            if isinstance(step, GraphTask):
+                self.settle_unended(row, agent=step.agent)
         self.move(
             row,
             "waiting",

@@ -340,8 +340,9 @@ class Runner:
         self._seen, self._showing = 0, anyio.Lock()
         self._ended: list[_EndedTask] = []
         self._writing = anyio.Lock(fast_acquire=True)
-        # What was claimed with the end of a task, by the id of that.
-        self._claimed_next: dict[str, Claim | Nothing] = {}
+        # What was claimed with the end of a task, by the id and fence of that: where it was sent
+        # back, two workers may be busy with it.
+        self._claimed_next: dict[tuple[str, int], Claim | Nothing] = {}
         self._is_stopping = self._is_registered = False
         self._wake = anyio.Event()
         self._scope: anyio.CancelScope | None = None
@@ -515,9 +516,11 @@ class Runner:
                     # Whoever claims looks whether other tasks may begin too, or all have ended.
                     self._wake.set()
         except BaseException:
-            # It may have been claimed with the end of the one before, and nobody has begun it.
+            # Whatever failed, also while a failure was being written down: nobody goes on with this
+            # task, nor with the one that was claimed with its end.
             if isinstance(found, Claim):
-                await self._release(found)
+                following = self._claimed_next.pop((found.row.id, found.fence), None)
+                await self._release(found, *([following] if isinstance(following, Claim) else []))
             raise
         finally:
             # In any case, also for an error: other runs wait for places.
@@ -542,14 +545,13 @@ class Runner:
             with suppress(GoopError):
                 await self._give_up(claim, "agent_error", f"{type(error).__name__}: {error}")
         except anyio.get_cancelled_exc_class():
-            following = self._claimed_next.pop(claim.row.id, None)
-            await self._release(claim, *([following] if isinstance(following, Claim) else []))
+            await self._release(claim)
             raise
         finally:
             self._loops.pop(claim.row.id, None)
             self._busy.discard(claim.row.id)
         # Also where something failed after the report was accepted: this runner has that task.
-        return self._claimed_next.pop(claim.row.id, None)
+        return self._claimed_next.pop((claim.row.id, claim.fence), None)
 
     async def _release(self, *claims: Claim) -> None:
         """Give tasks back as this runner is stopped: others take them up at once."""
@@ -715,7 +717,7 @@ class Runner:
         if isinstance(ended.found, Exception):
             raise ended.found
         if ended.found is not None:
-            self._claimed_next[report.claim.row.id] = ended.found
+            self._claimed_next[report.claim.row.id, report.claim.fence] = ended.found
 
     async def _write_ended(self) -> None:
         # Not more at once: other writers wait for their turn meanwhile.
@@ -999,9 +1001,12 @@ def _outcome(rows: RunRows) -> GraphOutcome:
 
 def _why(outcome: Outcome, caller: TaskCaller) -> tuple[str, str]:
     """Return why a task has no accepted report: a word, and a sentence for people."""
-    if caller.lost is not None:
+    if caller.lost is not None and caller.lost.late:
         # Somebody else has the task: no reason of ours may be written over theirs.
         raise caller.lost
+    if caller.lost is not None:
+        # It is ours still, and nobody but us ends it.
+        return "cancelled", "cancelled"
     if caller.limit is not None:
         return "budget", caller.limit
     last = outcome.attempts[-1] if outcome.attempts else None

@@ -15,6 +15,8 @@ import pytest
 from goop_mcp.delegation import Graph, run_graph
 from goop_mcp.delegation.ledger import RunError
 from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from goop_mcp.delegation.processes import this_process
+from goop_mcp.delegation.runner import GraphOutcome, resume
 from goop_mcp.delegation.states import ENDED
 from goop_mcp.store.graph_rows import GraphTaskRow
 from goop_mcp.store.opening import open_store
@@ -104,6 +106,36 @@ def test_runs_are_cancelled_at_many_moments(any_place: Place) -> None:
     chance = random.Random(21)
     states = [cancel_after(any_place, chance.randrange(TASKS + 1)) for _ in range(20)]
     assert set(states) <= {"cancelled", "finished"}
+
+
+@pytest.mark.parametrize("by_deadline", [False, True])
+def test_a_run_is_cancelled_between_two_messages_of_a_task(
+    place: Place, *, by_deadline: bool
+) -> None:
+    """Before the second one is sent its runner learns of it, and has to end the task."""
+    asked: list[str] = []
+    graph = one_wave(1, parallel=1)
+    id = place.ledger.create(graph, input={})
+
+    async def answer(message: str) -> str:
+        asked.append(message)
+        if by_deadline:
+            place.ledger.set_deadline(id, -1.0, by="Kim")
+            # As another runner of this run does when it looks for a task.
+            place.ledger.claim(id, this_process())
+        else:
+            place.ledger.cancel(id, by="Kim")
+        return "no report"
+
+    async def play() -> GraphOutcome:
+        with anyio.fail_after(20):
+            return await resume(place.store, id, agents={"worker": answer}, project=place.folder)
+
+    done = anyio.run(play)
+    expected = ("failed", "deadline") if by_deadline else ("cancelled", "cancelled")
+    assert (done.tasks["t00"].state, done.tasks["t00"].reason) == expected
+    assert len(asked) == 1
+    check_run(place.store, id)
 
 
 @pytest.mark.parametrize("asks", [False, True])

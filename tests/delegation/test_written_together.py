@@ -2,11 +2,13 @@
 
 import threading
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.from_thread
 import pytest
 from psycopg.sql import SQL, Identifier
 
@@ -21,10 +23,12 @@ from goop_mcp.delegation.ledger import (
     LostTaskError,
     Nothing,
 )
+from goop_mcp.delegation.parts import GraphAgent, GraphLimits, GraphTask
 from goop_mcp.delegation.processes import this_process
 from goop_mcp.delegation.runner import GraphOutcome, Runner, resume
 from goop_mcp.protocols import validate
 from goop_mcp.retry.attempts import Attempt
+from goop_mcp.retry.replies import Usage
 from goop_mcp.store.graph_rows import GraphTaskRow
 from goop_mcp.validation.verdict import Verdict
 from tests.delegation.reports import report
@@ -227,3 +231,135 @@ def test_cancelled_while_the_database_takes_no_changes(
         assert done.state == "finished"
         assert place.accepted_times(id) == dict.fromkeys(done.tasks, 1)
         check_run(place.store, id)
+
+
+def test_cancelled_while_a_failure_is_written_down(place: Place) -> None:
+    """The next task was claimed in the same step: it is given back, as any other."""
+    scopes: list[anyio.CancelScope] = []
+
+    def record(_row: GraphTaskRow) -> int:
+        anyio.from_thread.run_sync(scopes[0].cancel)
+        raise ValueError("a defect of the caller")
+
+    async def answer(_: str) -> str:
+        return report()
+
+    async def play() -> None:
+        with anyio.CancelScope() as scope:
+            scopes.append(scope)
+            await run_graph(
+                one_wave(3, parallel=1),
+                store=place.store,
+                agents={"worker": answer},
+                project=place.folder,
+                record=record,
+            )
+
+    anyio.run(play)
+    [known] = place.store.read(lambda reading: reading.graphs.runs(include_ended=True))
+    assert place.states(known.id) == {"t00": "accepted", "t01": "ready", "t02": "ready"}
+    check_run(place.store, known.id)
+
+
+def test_a_task_that_is_sent_back_while_it_is_asked_holds_no_tokens(place: Place) -> None:
+    """Its answer comes late, so that nothing else would give back what was reserved for it."""
+    ledger, me = place.ledger, this_process()
+    ledger.register(me)
+    names = ("plan", "security", "style")
+    id = ledger.create(
+        Graph(
+            name="reviews",
+            protocol="goop_report",
+            agents=(GraphAgent("worker"),),
+            tasks=(
+                GraphTask("plan", agent="worker", prompt="Do task plan"),
+                *(
+                    GraphTask(
+                        name,
+                        agent="worker",
+                        prompt=f"Do task {name}",
+                        needs=("plan",),
+                        feedback_to=("plan",),
+                    )
+                    for name in names[1:]
+                ),
+            ),
+            limits=GraphLimits(parallel=2, max_tokens=1_000),
+        ),
+        input={},
+    )
+
+    def accepted(claim: Claim | Nothing, text: str) -> AcceptedReport:
+        assert isinstance(claim, Claim)
+        verdict = validate(text)
+        sent = Attempt(
+            message=claim.prompt, way="first", reply=text, verdict=verdict, usage=Usage(tokens=10)
+        )
+        return AcceptedReport(
+            claim=claim,
+            result={"text": text},
+            decide=lambda snapshot: expand(snapshot, claim.row.id, verdict),
+            answered=(claim.begun, sent),
+        )
+
+    ledger.accept([accepted(ledger.claim(id, me), report())])
+    first, second = ledger.claim(id, me), ledger.claim(id, me)
+    assert isinstance(first, Claim)
+    assert isinstance(second, Claim)
+    rejects = report("PARTIAL", agent="goop-verifier", summary="Not yet.", passed=False)
+    sent_back, late = ledger.accept([accepted(first, rejects), accepted(second, report())])
+
+    assert isinstance(sent_back, Nothing)
+    assert isinstance(late, LostTaskError)
+    assert place.states(id) == {"plan": "ready", "security": "waiting", "style": "waiting"}
+    check_run(place.store, id)
+    assert ledger.run(id).reserved_tokens == 0
+
+
+def test_a_task_that_is_sent_back_while_its_report_is_recorded(place: Place) -> None:
+    """Two workers end the same task then, and each goes on with what was claimed for it."""
+    is_recorded, again = anyio.Event(), threading.Event()
+    rounds: list[int] = []
+
+    def record(row: GraphTaskRow) -> int:
+        if row.id == "build":
+            rounds.append(row.round)
+            if row.round == 0:
+                anyio.from_thread.run_sync(is_recorded.set)
+                assert again.wait(timeout=20)
+            again.set()
+        return 1
+
+    async def answer(message: str) -> str:
+        if message.startswith("Do task other"):
+            await is_recorded.wait()
+        if message.startswith("Do task review") and len(rounds) == 1:
+            return report("PARTIAL", agent="goop-verifier", summary="Not yet.", passed=False)
+        return report()
+
+    def task(id: str, priority: int) -> GraphTask:
+        return GraphTask(id, agent="worker", prompt=f"Do task {id}", priority=priority)
+
+    review = replace(task("review", 5), needs=("build",), feedback_to=("build",))
+    graph = Graph(
+        name="sent back",
+        protocol="goop_report",
+        agents=(GraphAgent("worker"),),
+        tasks=(task("build", 10), task("other", 9), task("next", 8), review, task("last", 1)),
+        limits=GraphLimits(parallel=2),
+    )
+
+    async def play() -> GraphOutcome:
+        with anyio.fail_after(20):
+            return await run_graph(
+                graph,
+                store=place.store,
+                agents={"worker": answer},
+                project=place.folder,
+                record=record,
+            )
+
+    done = anyio.run(play)
+    assert done.state == "finished"
+    assert rounds == [0, 1]
+    check_run(place.store, done.id)
