@@ -73,7 +73,9 @@ class Place:
         """Return what agents and runners wrote down, in order."""
         if not self.log.exists():
             return []
-        lines = [json.loads(line) for line in self.log.read_bytes().splitlines()]
+        # Without the last line where it is being written just now.
+        whole, _, _ = self.log.read_bytes().rpartition(b"\n")
+        lines = [json.loads(line) for line in whole.splitlines()]
         return [line for line in lines if what is None or line["what"] == what]
 
     def count(self, what: str) -> int:
