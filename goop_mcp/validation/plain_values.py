@@ -17,8 +17,6 @@ from typing import (
     get_type_hints,
 )
 
-from msgspec import to_builtins
-
 from goop_mcp.structs import field_names, required_names
 from goop_mcp.validation.findings import excerpt
 
@@ -30,7 +28,7 @@ __all__ = ["model_from", "plain_values"]
 
 Model = TypeVar("Model")
 
-_NESTED: Final = (dict, tuple)
+_AS_THEY_ARE: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def plain_values(model: "Struct | DataclassInstance") -> dict[str, Any]:
@@ -38,21 +36,18 @@ def plain_values(model: "Struct | DataclassInstance") -> dict[str, Any]:
 
     Structs and dataclasses in it become objects, tuples lists, members of a StrEnum texts.
     """
-    values: dict[str, Any] = to_builtins(model)
-    return {name: _with_lists(value) for name, value in values.items()}
+    return {each: _plain(getattr(model, each)) for each in field_names(model.__class__) or ()}
 
 
-def _with_lists(value: object) -> object:
-    """Return what `to_builtins` made with lists for the tuples, which it leaves as they are."""
-    # Most are texts, for which a call would take longer than this.
-    if isinstance(value, dict):
-        return {
-            name: _with_lists(each) if isinstance(each, _NESTED) else each
-            for name, each in value.items()
-        }
-    if isinstance(value, tuple):
-        return [_with_lists(each) if isinstance(each, _NESTED) else each for each in value]
-    return value
+def _plain(value: object) -> object:
+    kind: Any = value.__class__
+    if kind in _AS_THEY_ARE:
+        return value
+    if kind is tuple:
+        return [_plain(each) for each in cast("tuple[object, ...]", value)]
+    if (names := field_names(kind)) is not None:
+        return {name: _plain(getattr(value, name)) for name in names}
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 def model_from(kind: type[Model], values: object, path: str = "") -> Model:
