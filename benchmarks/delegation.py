@@ -27,7 +27,7 @@ __all__ = ["run"]
 _TASKS: Final = 1_000
 _TURNS: Final = 3
 _SINGLE_TURNS: Final = 30
-# One after the other, as many as a graph has by default, and what machines often do.
+# One task at a time, as many as a graph has by default, and more.
 _PARALLEL: Final = (1, GraphLimits().parallel, 10)
 _CALL: Final = "ask_until_accepted"
 _ROW: Final = "one bare row in its own transaction"

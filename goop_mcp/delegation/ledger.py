@@ -915,7 +915,7 @@ class Ledger:
     def accept(
         self, reports: Sequence[AcceptedReport], runner: ThisProcess | None = None
     ) -> "list[Claim | Nothing | LostTaskError]":
-        """Accept the reports of tasks of one run, with all that follows: once, whoever comes late.
+        """Accept one report or more of one run, with all that follows: once, whoever comes late.
 
         All is one step, in which `runner` takes as many tasks as have ended. Return for each report
         what its worker goes on with, or the error of one that came late.

@@ -85,6 +85,8 @@ T = TypeVar("T")
 
 _POLL: Final = 0.25
 _MOST_AT_ONCE: Final = 20
+"""Reports that are written in one transaction, for which other writers wait."""
+
 _PATIENCE: Final = 120.0
 """Seconds for which an answer is kept while the database is away."""
 
@@ -555,9 +557,10 @@ class Runner:
 
     async def _release(self, *claims: Claim) -> None:
         """Give tasks back as this runner is stopped: others take them up at once."""
-        with anyio.move_on_after(5, shield=True), suppress(GoopError):
+        with anyio.move_on_after(5, shield=True):
             for claim in claims:
-                await anyio.to_thread.run_sync(self._ledger.release, claim)
+                with suppress(GoopError):
+                    await anyio.to_thread.run_sync(self._ledger.release, claim)
 
     async def _work_on(self, claim: Claim) -> None:
         if claim.to_end is not None:
@@ -720,7 +723,6 @@ class Runner:
             self._claimed_next[report.claim.row.id, report.claim.fence] = ended.found
 
     async def _write_ended(self) -> None:
-        # Not more at once: other writers wait for their turn meanwhile.
         ended = self._ended[:_MOST_AT_ONCE]
         del self._ended[:_MOST_AT_ONCE]
         try:

@@ -3,7 +3,6 @@
 import threading
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +24,10 @@ from goop_mcp.delegation.ledger import (
 )
 from goop_mcp.delegation.parts import GraphAgent, GraphLimits, GraphTask
 from goop_mcp.delegation.processes import this_process
-from goop_mcp.delegation.runner import GraphOutcome, Runner, resume
+from goop_mcp.delegation.runner import GraphOutcome, RecordReport, Runner, resume
 from goop_mcp.protocols import validate
 from goop_mcp.retry.attempts import Attempt
-from goop_mcp.retry.replies import Usage
+from goop_mcp.retry.replies import Agent, Usage
 from goop_mcp.store.graph_rows import GraphTaskRow
 from goop_mcp.validation.verdict import Verdict
 from tests.delegation.reports import report
@@ -57,14 +56,40 @@ class Together:
         return report()
 
 
-async def run(place: Place, graph: Graph) -> GraphOutcome:
-    agents = {"worker": Together()}
+async def answer_at_once(_: str) -> str:
+    return report()
+
+
+async def run(
+    place: Place, graph: Graph, agent: Agent, record: RecordReport | None = None
+) -> GraphOutcome:
     with anyio.fail_after(60):
-        return await run_graph(graph, store=place.store, agents=agents, project=place.folder)
+        return await run_graph(
+            graph,
+            store=place.store,
+            agents={"worker": agent},
+            project=place.folder,
+            record=record,
+        )
+
+
+def accepted(claim: Claim | Nothing, text: str) -> AcceptedReport:
+    """Return the report that ends `claim`, with its only attempt."""
+    assert isinstance(claim, Claim)
+    verdict = validate(text)
+    sent = Attempt(
+        message=claim.prompt, way="first", reply=text, verdict=verdict, usage=Usage(tokens=10)
+    )
+    return AcceptedReport(
+        claim=claim,
+        result={"text": text},
+        decide=lambda snapshot: expand(snapshot, claim.row.id, verdict),
+        answered=(claim.begun, sent),
+    )
 
 
 def test_tasks_that_end_together_are_written_in_one_step(place: Place) -> None:
-    done = anyio.run(run, place, one_wave(3 * PARALLEL, parallel=PARALLEL))
+    done = anyio.run(run, place, one_wave(3 * PARALLEL, parallel=PARALLEL), Together())
 
     assert done.state == "finished"
     check_run(place.store, done.id)
@@ -77,7 +102,7 @@ def test_tasks_that_end_together_are_written_in_one_step(place: Place) -> None:
 
 
 def test_more_tasks_than_one_step_takes(place: Place) -> None:
-    done = anyio.run(run, place, one_wave(10 * PARALLEL, parallel=10 * PARALLEL))
+    done = anyio.run(run, place, one_wave(10 * PARALLEL, parallel=10 * PARALLEL), Together())
     assert done.state == "finished"
     check_run(place.store, done.id)
     assert place.accepted_times(done.id) == dict.fromkeys(done.tasks, 1)
@@ -101,23 +126,12 @@ def test_one_that_cannot_be_written_takes_no_other_with_it(place: Place) -> None
 
 
 def test_one_that_comes_late_takes_no_other_with_it(place: Place) -> None:
-    ledger, me, verdict = place.ledger, this_process(), validate(report())
+    ledger, me = place.ledger, this_process()
     ledger.register(me)
     id = ledger.create(one_wave(3, parallel=2), input={})
-
-    def accepted(claim: Claim | Nothing) -> AcceptedReport:
-        assert isinstance(claim, Claim)
-        sent = Attempt(message=claim.prompt, way="first", reply=report(), verdict=verdict)
-        return AcceptedReport(
-            claim=claim,
-            result={"text": report()},
-            decide=lambda snapshot: expand(snapshot, claim.row.id, verdict),
-            answered=(claim.begun, sent),
-        )
-
-    lost = accepted(ledger.claim(id, me))
+    lost = accepted(ledger.claim(id, me), report())
     ledger.release(lost.claim)
-    mine, other = accepted(ledger.claim(id, me)), accepted(ledger.claim(id, me))
+    mine, other = [accepted(ledger.claim(id, me), report()) for _ in range(2)]
     late, first, second = ledger.accept([lost, mine, other], me)
 
     assert isinstance(late, LostTaskError)
@@ -137,20 +151,7 @@ def test_a_report_that_cannot_be_recorded_does_not_hold_up_the_next_task(place: 
             raise ValueError("a defect of the caller")
         return 1
 
-    async def answer(_: str) -> str:
-        return report()
-
-    async def play() -> GraphOutcome:
-        with anyio.fail_after(60):
-            return await run_graph(
-                one_wave(3, parallel=1),
-                store=place.store,
-                agents={"worker": answer},
-                project=place.folder,
-                record=record,
-            )
-
-    done = anyio.run(play)
+    done = anyio.run(run, place, one_wave(3, parallel=1), answer_at_once, record)
     assert done.state == "finished"
     assert Counter(task.state for task in done.tasks.values()) == {"accepted": 3}
 
@@ -165,18 +166,14 @@ def test_a_caller_that_fails_leaves_the_next_task_to_others(place: Place) -> Non
             raise RuntimeError("the terminal is gone")
 
     async def play() -> None:
-        async def answer(_: str) -> str:
-            return report()
-
-        go_on = partial(
-            run_graph,
-            one_wave(3, parallel=1),
-            store=place.store,
-            agents={"worker": answer},
-            project=place.folder,
-        )
         with pytest.raises(BaseExceptionGroup), anyio.fail_after(60):
-            await go_on(on_event=on_event)
+            await run_graph(
+                one_wave(3, parallel=1),
+                store=place.store,
+                agents={"worker": answer_at_once},
+                project=place.folder,
+                on_event=on_event,
+            )
 
     anyio.run(play)
     assert shown.is_set()
@@ -241,19 +238,10 @@ def test_cancelled_while_a_failure_is_written_down(place: Place) -> None:
         anyio.from_thread.run_sync(scopes[0].cancel)
         raise ValueError("a defect of the caller")
 
-    async def answer(_: str) -> str:
-        return report()
-
     async def play() -> None:
         with anyio.CancelScope() as scope:
             scopes.append(scope)
-            await run_graph(
-                one_wave(3, parallel=1),
-                store=place.store,
-                agents={"worker": answer},
-                project=place.folder,
-                record=record,
-            )
+            await run(place, one_wave(3, parallel=1), answer_at_once, record)
 
     anyio.run(play)
     [known] = place.store.read(lambda reading: reading.graphs.runs(include_ended=True))
@@ -288,19 +276,6 @@ def test_a_task_that_is_sent_back_while_it_is_asked_holds_no_tokens(place: Place
         ),
         input={},
     )
-
-    def accepted(claim: Claim | Nothing, text: str) -> AcceptedReport:
-        assert isinstance(claim, Claim)
-        verdict = validate(text)
-        sent = Attempt(
-            message=claim.prompt, way="first", reply=text, verdict=verdict, usage=Usage(tokens=10)
-        )
-        return AcceptedReport(
-            claim=claim,
-            result={"text": text},
-            decide=lambda snapshot: expand(snapshot, claim.row.id, verdict),
-            answered=(claim.begun, sent),
-        )
 
     ledger.accept([accepted(ledger.claim(id, me), report())])
     first, second = ledger.claim(id, me), ledger.claim(id, me)
@@ -349,17 +324,7 @@ def test_a_task_that_is_sent_back_while_its_report_is_recorded(place: Place) -> 
         limits=GraphLimits(parallel=2),
     )
 
-    async def play() -> GraphOutcome:
-        with anyio.fail_after(20):
-            return await run_graph(
-                graph,
-                store=place.store,
-                agents={"worker": answer},
-                project=place.folder,
-                record=record,
-            )
-
-    done = anyio.run(play)
+    done = anyio.run(run, place, graph, answer, record)
     assert done.state == "finished"
     assert rounds == [0, 1]
     check_run(place.store, done.id)
