@@ -17,6 +17,9 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(WANTED))
 .PHONY: $(STAMP)
 endif
 
+# The tests start thousands of processes: without compiled modules each of them compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 help:
 	@echo "make demo    show a complete example; needs no network and no API key"
 	@echo "make test    run the tests"
@@ -49,7 +52,7 @@ help:
 demo: $(STAMP)
 	@.venv/bin/goop-mcp demo
 
-# One process per core; worksteal keeps the tests of a file together as long as all processes are busy.
+# Three processes for two cores (tests/conftest.py); worksteal keeps the tests of a file together as long as all processes are busy.
 # -rs lists the skipped tests with their reasons. Arguments: make test TESTS="tests/cli -k repair"
 test: $(STAMP)
 	$(PYTHON) -m pytest -q -rs --numprocesses auto --maxprocesses 8 --dist worksteal $(TESTS)

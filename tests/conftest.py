@@ -30,6 +30,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many processes run the tests: three for two cores.
+
+    Many tests wait, for a pause to pass, for the disk or for a program that they have started.
+    """
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
+    cores = len(usable) or os.cpu_count() or 1
+    return cores + (cores + 1) // 2
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator["Server"]:
     """Start PostgreSQL once, for tests that leave it running."""

@@ -1,6 +1,7 @@
 """A make target that cannot do its work on this machine reports that and fails."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,22 @@ def run_target(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]
         encoding="utf-8",
         timeout=PATIENCE,
     )
+
+
+def test_targets_keep_compiled_modules_also_where_the_environment_forbids_it() -> None:
+    shown = subprocess.run(
+        [str(shutil.which("make")), "--no-print-directory", "-f", "-", "shown"],
+        input="include Makefile\nshown:\n\t@env\n",
+        cwd=ROOT,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+    ).stdout
+
+    assert "PATH=" in shown
+    assert "PYTHONDONTWRITEBYTECODE" not in shown
 
 
 @pytest.mark.parametrize(
