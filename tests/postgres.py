@@ -107,6 +107,13 @@ class Server:
         """Start it again on its files, and return when it answers."""
         self._server.ensure_postgres_running()
 
+    def promote(self) -> None:
+        """Start it again on its files as another server would that takes over: a new timeline."""
+        (self._folder / "standby.signal").touch()
+        self.start_again()
+        with self._admin() as connection:
+            assert connection.execute("SELECT pg_promote()").fetchone() == (True,)
+
     def ask_for_password(self, user: str) -> None:
         """Let `user` in with a password only."""
         rules = self._folder / "pg_hba.conf"

@@ -8,7 +8,7 @@ may happen twice, and what follows from it happens once.
 import json
 import math
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from time import monotonic
@@ -155,6 +155,11 @@ class Claim:
     def fence(self) -> int:
         """What shows that the task is still ours."""
         return self.row.fence
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The id and fence: one task may be claimed again while its last worker still ends."""
+        return self.row.id, self.row.fence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -535,41 +540,58 @@ class Ledger:
     # Runners
 
     def register(self, runner: ThisProcess) -> None:
-        """Add this process to the runners."""
-        self.store.write(lambda writing: _register(writing, runner))
+        """Add this process to the runners; a second time changes nothing."""
+
+        def write(writing: WriteTransaction) -> None:
+            # Repeated where the answer of the database never came.
+            if writing.graphs.runner(runner.owner) is None:
+                _register(writing, runner)
+
+        self.store.write(write)
 
     def join(self, id: str, runner: ThisProcess) -> GraphRunRow:
-        """Add this process to the runners, and return the run that it works on."""
+        """Add this process to the runners, as `register` does; return the run that it works on."""
 
         def write(writing: WriteTransaction) -> GraphRunRow:
-            _register(writing, runner)
+            if writing.graphs.runner(runner.owner) is None:
+                _register(writing, runner)
             return find_run(writing, id)
 
         return self.store.write(write)
 
-    def renew(self, runner: ThisProcess) -> list[str]:
-        """Extend the leases of all tasks of this process; return their ids."""
+    def renew(self, runner: ThisProcess, tasks: Collection[str]) -> list[str]:
+        """Extend the leases of `tasks`, which this process works on; return those that it has."""
 
         def write(writing: WriteTransaction) -> list[str]:
             now = epoch(writing.now())
             writing.graphs.set(RunnerRow(**asdict(runner), seen_at=now))
-            return writing.graphs.renew_leases(runner.owner, until=now + self.lease_seconds)
+            return writing.graphs.renew_leases(runner.owner, tasks, until=now + self.lease_seconds)
 
         # Less than the lease: a database that is locked for longer has ended it anyway.
         return self.store.write(write, timeout=self.lease_seconds / 3)
 
     def claim(
-        self, id: str, runner: ThisProcess, *, parallel: int | None = None, task: str | None = None
+        self,
+        id: str,
+        runner: ThisProcess,
+        *,
+        parallel: int | None = None,
+        task: str | None = None,
+        working_on: Collection[str] | None = None,
     ) -> Claim | Nothing:
         """Take the most urgent task that may begin; or one whose runner is dead.
 
         `parallel` bounds the tasks of this run at once, in place of the graph's own limit. With
-        `task` no other is taken: somebody else decides the order, and delivers each by its id.
+        `task` no other is taken: somebody else decides the order, and delivers each by its id. With
+        `working_on`, the tasks of `runner` that it knows of, others of it are taken when their
+        lease has ended, as those of a dead one.
         """
 
         def write(writing: WriteTransaction) -> Claim | Nothing:
             change = self._change(writing, id)
-            claims, seconds = self._claim(change, runner, parallel=parallel, task=task)
+            claims, seconds = self._claim(
+                change, runner, parallel=parallel, task=task, working_on=working_on
+            )
             change.save()
             # What was written may have ended the run, or let it wait for a person.
             return claims[0] if claims else Nothing(change.run.state, seconds)
@@ -584,6 +606,7 @@ class Ledger:
         count: int = 1,
         parallel: int | None = None,
         task: str | None = None,
+        working_on: Collection[str] | None = None,
     ) -> tuple[list[Claim], float]:
         """Take at most `count` tasks; return them, and after how many seconds to look for more."""
         run, now, rows = change.run, change.now, change.writing.graphs
@@ -598,9 +621,11 @@ class Ledger:
         claims: list[Claim] = []
         running = rows.running_tasks(run.id)
         for each in running:
-            # Its own tasks have their lease renewed by the same process, so they are never lost to
-            # it.
-            if each.owner == runner.owner or task not in (None, each.id):
+            if task not in (None, each.id):
+                continue
+            # Its own tasks are lost where it does not work on them: the answer of the database to a
+            # claim never came, or the end of a task could not be written down.
+            if each.owner == runner.owner and (working_on is None or each.id in working_on):
                 continue
 
             row = find_task(change.writing, run.id, each.id)
@@ -1111,13 +1136,13 @@ class Ledger:
 
         self.store.write(write)
 
-    def stopped(self, claims: Iterable[Claim]) -> list[str]:
-        """Return the ids of the tasks of `claims` that are cancelled, or somebody else's."""
+    def stopped(self, claims: Iterable[Claim]) -> list[Claim]:
+        """Return those of `claims` whose tasks are cancelled, or somebody else's."""
 
-        def read(reading: ReadTransaction) -> list[str]:
+        def read(reading: ReadTransaction) -> list[Claim]:
             rows = [(claim, reading.graphs.task(claim.row.run, claim.row.id)) for claim in claims]
             return [
-                claim.row.id
+                claim
                 # Gone, cancelled or taken: for the agent at work it makes no difference.
                 for claim, row in rows
                 if row is None or row.cancel_requested or row.fence != claim.fence

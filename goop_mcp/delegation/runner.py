@@ -334,16 +334,16 @@ class Runner:
         self._project, self._home = project, home
         self._places = anyio.CapacityLimiter(parallel) if isinstance(parallel, int) else parallel
         self._on_event, self._record, self._judge, self._count = on_event, record, judge, count
-        self._loops: dict[str, tuple[Claim, RetryLoop]] = {}
-        self._busy: set[str] = set()
+        # By the key of the claim: where a task was sent back, two workers may be busy with it.
+        self._loops: dict[tuple[str, int], tuple[Claim, RetryLoop]] = {}
+        self._busy: set[tuple[str, int]] = set()
         # Of the run, as the newest claim found it.
         self._state = "running"
         self._last: RunRows | None = None
         self._seen, self._showing = 0, anyio.Lock()
         self._ended: list[_EndedTask] = []
         self._writing = anyio.Lock(fast_acquire=True)
-        # What was claimed with the end of a task, by the id and fence of that: where it was sent
-        # back, two workers may be busy with it.
+        # What was claimed with the end of a task, by the key of that.
         self._claimed_next: dict[tuple[str, int], Claim | Nothing] = {}
         self._is_stopping = self._is_registered = False
         self._wake = anyio.Event()
@@ -395,13 +395,14 @@ class Runner:
         # Nothing is claimed besides, also not as the report is accepted.
         # Set before the work: accepting the report would claim the next task otherwise.
         self._is_stopping = True
-        found = await self._stored(partial(self._ledger.claim, self._run, self.process, task=task))
+        found = await self._claim(task)
         if isinstance(found, Nothing):
             # It may have been accepted by a runner that was killed before it recorded the report:
             # whoever delivers tasks comes back to this one, and to no other.
             await self._record_reports(task)
             return False
 
+        self._busy.add(found.key)
         known = await self._stored(self._ledger.run, self._run)
         with in_trace_of(known), anyio.CancelScope() as self._scope:
             async with anyio.create_task_group() as group:
@@ -440,7 +441,7 @@ class Runner:
                 if isinstance(found, Claim):
                     # Before anything is waited for: a task that is claimed has to be worked on, or
                     # be given back.
-                    self._busy.add(found.row.id)
+                    self._busy.add(found.key)
                     tasks.start_soon(self._work, found, place)
                     seconds = LONGEST_WAIT
                 else:
@@ -458,20 +459,36 @@ class Runner:
         begun, self._begun = self._begun, None
         if begun is not None:
             return begun.first
-        return await self._stored(self._ledger.claim, self._run, self.process)
+        return await self._claim()
+
+    async def _claim(self, task: str | None = None) -> Claim | Nothing:
+        # What is claimed meanwhile has a lease that lasts longer than this.
+        claim = partial(
+            self._ledger.claim, self._run, self.process, task=task, working_on=self._working_on()
+        )
+        return await self._stored(claim)
+
+    def _working_on(self) -> set[str]:
+        return {id for id, _ in self._busy}
 
     def _is_over(self) -> bool:
         return not self._busy and self._state in (*RUN_ENDED, "waiting_for_person")
 
     async def _renew_leases(self) -> None:
-        """Keep the leases; calls whose leases cannot be kept are cancelled before they end."""
+        """Keep the leases of what is worked on; calls whose leases end are cancelled before that.
+
+        A task of this runner that nobody works on is taken up again when its lease has ended.
+        """
         seconds = self._ledger.lease_seconds / 3
         renewed = monotonic()
         while True:
             await anyio.sleep(seconds)
             try:
                 await anyio.to_thread.run_sync(
-                    self._ledger.renew, self.process, abandon_on_cancel=True
+                    self._ledger.renew,
+                    self.process,
+                    self._working_on(),
+                    abandon_on_cancel=True,
                 )
                 renewed = monotonic()
             except StoreError as error:
@@ -492,9 +509,9 @@ class Runner:
             # A database that is away is no reason to stop: the lease decides how long work may go
             # on.
             with suppress(StoreError):
-                for id in await anyio.to_thread.run_sync(self._ledger.stopped, claims):
-                    if id in self._loops:
-                        self._loops[id][1].cancel()
+                for claim in await anyio.to_thread.run_sync(self._ledger.stopped, claims):
+                    if claim.key in self._loops:
+                        self._loops[claim.key][1].cancel()
 
     async def _work(self, claim: Claim, place: object) -> None:
         """Work on a task, and on those that are claimed as the one before is accepted."""
@@ -502,9 +519,6 @@ class Runner:
         try:
             while isinstance(found, Claim):
                 found = await self._work_safely(found)
-                # Before anything else runs: it is in the place of the one that ended.
-                if isinstance(found, Claim):
-                    self._busy.add(found.row.id)
                 # The end of the last task says that there is nothing left to claim.
                 self._state = found.state if isinstance(found, Nothing) else "running"
                 self._last = found.last if isinstance(found, Nothing) else None
@@ -512,7 +526,7 @@ class Runner:
                 if isinstance(found, Claim) and self._is_stopping:
                     # It was claimed with the end of the one before, and nobody has begun it.
                     await self._stored(self._ledger.release, found)
-                    self._busy.discard(found.row.id)
+                    self._busy.discard(found.key)
                     found = None
                 if not isinstance(found, Claim) or found.more:
                     # Whoever claims looks whether other tasks may begin too, or all have ended.
@@ -521,7 +535,7 @@ class Runner:
             # Whatever failed, also while a failure was being written down: nobody goes on with this
             # task, nor with the one that was claimed with its end.
             if isinstance(found, Claim):
-                following = self._claimed_next.pop((found.row.id, found.fence), None)
+                following = self._claimed_next.pop(found.key, None)
                 await self._release(found, *([following] if isinstance(following, Claim) else []))
             raise
         finally:
@@ -550,10 +564,10 @@ class Runner:
             await self._release(claim)
             raise
         finally:
-            self._loops.pop(claim.row.id, None)
-            self._busy.discard(claim.row.id)
+            self._loops.pop(claim.key, None)
+            self._busy.discard(claim.key)
         # Also where something failed after the report was accepted: this runner has that task.
-        return self._claimed_next.pop((claim.row.id, claim.fence), None)
+        return self._claimed_next.pop(claim.key, None)
 
     async def _release(self, *claims: Claim) -> None:
         """Give tasks back as this runner is stopped: others take them up at once."""
@@ -561,6 +575,7 @@ class Runner:
             for claim in claims:
                 with suppress(GoopError):
                     await anyio.to_thread.run_sync(self._ledger.release, claim)
+                self._busy.discard(claim.key)
 
     async def _work_on(self, claim: Claim) -> None:
         if claim.to_end is not None:
@@ -596,7 +611,7 @@ class Runner:
             remembers=not claim.attempts or caller.remembers(),
             attributes=attributes_of(claim.row),
         )
-        self._loops[claim.row.id] = (claim, loop)
+        self._loops[claim.key] = (claim, loop)
         # Cancelled between claim and start: the loop ends before its first message.
         if claim.row.cancel_requested:
             loop.cancel()
@@ -720,7 +735,10 @@ class Runner:
         if isinstance(ended.found, Exception):
             raise ended.found
         if ended.found is not None:
-            self._claimed_next[report.claim.row.id, report.claim.fence] = ended.found
+            self._claimed_next[report.claim.key] = ended.found
+        if isinstance(ended.found, Claim):
+            # At once: recording the report may take longer than the lease.
+            self._busy.add(ended.found.key)
 
     async def _write_ended(self) -> None:
         ended = self._ended[:_MOST_AT_ONCE]

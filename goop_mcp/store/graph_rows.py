@@ -7,7 +7,7 @@ project follow each other, so that what was read in one cannot have changed befo
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeVar, get_args, get_type_hints
 
@@ -396,9 +396,15 @@ _NEWEST_OF_TASK: Final = _select(
 )
 _RUNNER: Final = _select(RunnerRow, "AND owner = :owner")
 _CIRCUIT: Final = _select(CircuitRow, "AND agent = :agent")
-_RENEW: Final = (
-    "UPDATE {goop}graph_tasks SET lease_until = :until"
-    " WHERE {mine} AND owner = :owner AND state = 'running' RETURNING id"
+# One statement for all numbers of tasks: unused places have the last of them.
+_MOST_RENEWED: Final = 16
+_RENEW: Final = " ".join(
+    (
+        "UPDATE {goop}graph_tasks SET lease_until = :until",
+        "WHERE {mine} AND owner = :owner AND state = 'running' AND id IN (",
+        ", ".join(f":id_{place}" for place in range(_MOST_RENEWED)),
+        ") RETURNING id",
+    )
 )
 _REMOVE_RUNNERS: Final = (
     "DELETE FROM {goop}graph_runners WHERE {mine} AND seen_at < :before RETURNING owner"
@@ -660,9 +666,16 @@ class GraphWriter(GraphReader):
 
         failpoint(Failpoint.INSERT)
 
-    def renew_leases(self, owner: str, *, until: float) -> list[str]:
-        """Extend the leases of all tasks of a runner; return their ids."""
-        return [str(id) for (id,) in self._ask(_RENEW, {"owner": owner, "until": until})]
+    def renew_leases(self, owner: str, tasks: Iterable[str], *, until: float) -> list[str]:
+        """Extend the leases of those of `tasks` that a runner has; return their ids."""
+        ids, renewed = sorted(tasks), []
+        for start in range(0, len(ids), _MOST_RENEWED):
+            values: dict[str, Any] = {"owner": owner, "until": until}
+            for place in range(_MOST_RENEWED):
+                values[f"id_{place}"] = ids[min(start + place, len(ids) - 1)]
+            renewed += [str(id) for (id,) in self._ask(_RENEW, values)]
+
+        return renewed
 
     def remove_runners(self, *, before: float) -> None:
         """Forget the runners that were not seen since."""

@@ -1,5 +1,6 @@
-"""The database is away or full for a while: runners wait, keep their answers, and lose nothing."""
+"""The database is away or full for a while, or its answers do not arrive: nothing is lost."""
 
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -10,12 +11,25 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
+import anyio.lowlevel
 import apsw
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from goop_mcp.delegation.agents import agent_makers
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.ledger import Claim, Ledger
+from goop_mcp.delegation.processes import this_process
+from goop_mcp.delegation.runner import Runner
+from goop_mcp.errors import StoreUnavailableError
+from goop_mcp.store.failpoints import Failpoint, install
+from goop_mcp.store.interface import Store
+from goop_mcp.store.opening import open_store
+from tests.delegation.reports import report
 from tests.delegation.runners import USUAL, Place, check_run, one_wave, within
-from tests.postgres import Server
+from tests.postgres import OWNER, Database, Server
+from tests.store.postgres.relay import CutOff, Relay
 
 if sys.platform != "win32":
     import resource
@@ -165,3 +179,90 @@ def test_a_disk_that_is_full_for_a_while(tmp_path: Path) -> None:
 
     with Place(tmp_path, None) as place:
         carry_out(place, fill, errors)
+
+
+async def carry_out_here(place: Place, graph: Graph, store: Store) -> list[str]:
+    """Carry out a graph in this process; return what the agent was asked."""
+    asked: list[str] = []
+
+    async def agent(message: str) -> str:
+        asked.append(message)
+        await anyio.lowlevel.checkpoint()
+        return report()
+
+    # The lease of what nobody works on has to end within the test.
+    ledger = Ledger(store, lease_seconds=1.0, grace_seconds=0.2)
+    run = ledger.create(graph, input={})
+    makers = agent_makers(graph, project=place.folder, given={"worker": agent})
+    with anyio.fail_after(60):
+        done = await Runner(ledger, run, makers, project=place.folder).run()
+
+    assert done.state == "finished"
+    check_run(place.store, run)
+    assert place.accepted_times(run) == dict.fromkeys(done.tasks, 1)
+    return asked
+
+
+@pytest.mark.parametrize("parallel", [1, 5])
+@pytest.mark.parametrize("cut_off", ["message", "answer"])
+def test_connections_that_break_while_changes_are_committed(
+    database: Database, tmp_path: Path, parallel: int, cut_off: CutOff
+) -> None:
+    """The server says afterwards whether they were, so that nobody is asked a second time."""
+    with (
+        Place(tmp_path, database.url()) as place,
+        Relay(Path(database.socket) / ".s.PGSQL.5432") as relay,
+    ):
+        counts = itertools.count()
+        url = f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?sslmode=disable"
+        store = open_store(url, project=tmp_path, project_id="shop")
+        store.write(lambda writing: writing.next_revision())
+        # Not the first, which adds the run: that is not repeated by itself.
+        relay.cut(lambda data: cut_off if b"; COMMIT" in data and next(counts) % 3 == 1 else None)
+        asked = anyio.run(carry_out_here, place, one_wave(TASKS, parallel=parallel), store)
+        store.close()
+    assert next(counts) > TASKS / parallel
+    assert len(asked) == TASKS
+
+
+@pytest.mark.parametrize("lost", [2, 3, 5])
+def test_a_change_of_which_nobody_can_say_whether_it_was_made(place: Place, lost: int) -> None:
+    """Tasks that were claimed in it are taken up again when their leases have ended."""
+    counts = itertools.count(1)
+
+    def lose(point: Failpoint) -> None:
+        if point == Failpoint.COMMIT and next(counts) == lost:
+            raise StoreUnavailableError("nobody knows whether it was")
+
+    place.store.write(lambda writing: writing.next_revision())
+    # The first change adds the run: that is not repeated by itself.
+    install(lose)
+    try:
+        asked = anyio.run(carry_out_here, place, one_wave(TASKS, parallel=5), place.store)
+    finally:
+        install(None)
+    assert next(counts) > lost
+    # Where one was claimed in it, its message may have been sent for all that is known.
+    assert {each.rpartition("\n")[2] for each in asked} == {
+        f"Do task t{number:02}" for number in range(TASKS)
+    }
+
+
+def test_what_a_runner_works_on_is_not_taken_from_it_by_itself(place: Place) -> None:
+    """Its leases may have ended, as after the lid of a laptop was closed."""
+    ledger, me = Ledger(place.store, lease_seconds=0.2), this_process()
+    ledger.register(me)
+    run = ledger.create(one_wave(3, parallel=3), input={})
+    first, second = ledger.claim(run, me), ledger.claim(run, me)
+    assert isinstance(first, Claim)
+    assert isinstance(second, Claim)
+    assert ledger.renew(me, [first.row.id]) == [first.row.id]
+    time.sleep(0.3)
+
+    third = ledger.claim(run, me, working_on={first.row.id, second.row.id})
+    assert isinstance(third, Claim)
+    again = ledger.claim(run, me, working_on={first.row.id, third.row.id})
+    assert isinstance(again, Claim)
+    assert (third.row.id, third.taken_over) == ("t02", False)
+    assert (again.row.id, again.taken_over) == (second.row.id, True)
+    check_run(place.store, run)

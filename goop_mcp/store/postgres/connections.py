@@ -17,7 +17,12 @@ from psycopg.sql import SQL, Composed
 
 from goop_mcp.errors import StoreBusyError, StoreError
 from goop_mcp.store.postgres.address import ANSWER_WITHIN, Address, Connection, NoAnswerError
-from goop_mcp.store.postgres.errors import outcome_unknown, translated, translating, was_lost
+from goop_mcp.store.postgres.errors import (
+    OutcomeUnknownError,
+    translated,
+    translating,
+    was_lost,
+)
 from goop_mcp.store.postgres.fifo_semaphore import FifoSemaphore
 
 __all__ = ["Connection", "Connections", "Transaction"]
@@ -54,11 +59,10 @@ class Transaction:
     def commit(self, last: SQL | Composed) -> None:
         """Run the statement `last` and commit, in one message; return when the change is on disk.
 
-        Raises StoreUnavailableError when the answer did not arrive; the outcome is then unknown.
+        Raises OutcomeUnknownError when the answer did not arrive.
         """
         # Up to this message the server has committed nothing, so an earlier failure means that
-        # nothing was done. After it, a broken connection leaves open whether COMMIT ran: a retry is
-        # safe only with the same idempotency key, which the error explains.
+        # nothing was done. After it, a broken connection leaves open whether COMMIT ran.
         try:
             cursor = self.connection.execute(Composed([last, SQL("; COMMIT")]))
             while cursor.nextset():
@@ -66,7 +70,7 @@ class Transaction:
         except psycopg.Error as error:
             unknown = was_lost(error) or self.connection.closed
             raise (
-                outcome_unknown(self._place) if unknown else translated(error, self._place)
+                OutcomeUnknownError(self._place) if unknown else translated(error, self._place)
             ) from error
 
         # If a statement of the transaction failed and its error was caught, the server answers

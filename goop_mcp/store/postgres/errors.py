@@ -17,7 +17,18 @@ from goop_mcp.errors import (
 )
 from goop_mcp.store.postgres.address import NoAnswerError
 
-__all__ = ["outcome_unknown", "translated", "translating", "was_lost"]
+__all__ = ["OutcomeUnknownError", "lost", "translated", "translating", "was_lost"]
+
+
+class OutcomeUnknownError(StoreUnavailableError):
+    """Raised for a commit that was sent and never answered."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(
+            f"the connection to {place} was lost while a change was committed, so nobody knows"
+            " whether it was; repeat the same call with the same idempotency key: it is not done"
+            " twice"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +159,9 @@ def was_lost(error: psycopg.Error) -> bool:
     )
 
 
-def outcome_unknown(place: str) -> StoreUnavailableError:
-    """Return the error for a commit that was sent and never answered."""
-    return StoreUnavailableError(
-        f"the connection to {place} was lost while a change was committed, so nobody knows whether"
-        " it was; repeat the same call with the same idempotency key: it is not done twice"
-    )
+def lost(place: str) -> StoreError:
+    """Return the error for a connection that broke before anything was done."""
+    return _LOST.kind(_LOST.text.format(place=place))
 
 
 def _translation_of(error: Exception) -> _Translation:

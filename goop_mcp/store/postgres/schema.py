@@ -25,6 +25,7 @@ __all__ = [
     "migrate",
     "newest_version",
     "refuse_newer",
+    "timeline_of",
     "version_of",
 ]
 
@@ -186,6 +187,18 @@ def can_become(connection: Connection) -> bool:
             return False
 
         return bool(row and row[0])
+
+
+def timeline_of(connection: Connection) -> str | None:
+    """Return the server's timeline, another one after each failover; None where it has none."""
+    try:
+        row = connection.execute(
+            "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
+        ).fetchone()
+    except psycopg.Error:
+        # A standby, or a service that keeps no log of its own.
+        return None
+    return None if row is None else str(row[0])
 
 
 def bypasses_row_security(connection: Connection) -> bool:

@@ -21,7 +21,7 @@ from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.postgres import schema
 from goop_mcp.store.postgres.address import ANSWER_WITHIN, parse_address
 from goop_mcp.store.postgres.connections import Connection, Connections, Transaction
-from goop_mcp.store.postgres.errors import translating
+from goop_mcp.store.postgres.errors import OutcomeUnknownError, lost, translating
 from goop_mcp.store.postgres.reading import PostgresReadTransaction, ProjectKey
 from goop_mcp.store.postgres.transaction_start import TransactionStart, holder_of_turn
 from goop_mcp.store.postgres.writing import IdCounters, PostgresWriteTransaction
@@ -80,6 +80,8 @@ class PostgresStore:
         # Set once the tables are known to be there and new enough. Each transaction checks the
         # version again, in the statement that starts it, so this costs no further round trip.
         self._begin: TransactionStart | None = None
+        # Of the server's history, in which each transaction has another number.
+        self._timeline: str | None = None
         self._warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -212,6 +214,7 @@ class PostgresStore:
         return begin
 
     def _beginning(self, connection: Connection) -> TransactionStart:
+        self._timeline = schema.timeline_of(connection)
         as_app_role = schema.can_become(connection)
         # The owner of the tables, and a superuser, see the rows of all tenants whatever the
         # policies say. Acting as another role for the transaction makes the policies apply; where
@@ -249,7 +252,7 @@ class PostgresStore:
             lambda: begin.writing(_left(deadline), turn=turn), deadline
         ) as transaction:
             failpoint(Failpoint.BEGIN)
-            at, *numbers = transaction.first
+            at, number, *numbers = transaction.first
             version, *counts = cast("list[int]", numbers)
             schema.refuse_newer(version, self.location)
             counters = IdCounters(*counts)
@@ -263,12 +266,45 @@ class PostgresStore:
             answer = change(writing)
             # The counters and COMMIT go in one message: a round trip less while the project's turn
             # is held.
-            transaction.commit(counters.statement(self._project))
+            try:
+                transaction.commit(counters.statement(self._project))
+            except OutcomeUnknownError as error:
+                committed = self._was_committed(str(number), deadline)
+                if committed is None:
+                    raise
+                if not committed:
+                    raise lost(self.location) from error
             failpoint(Failpoint.COMMIT)
 
         if writing.has_forgotten:
             self._follow_up(self._vacuum)
         return answer
+
+    def _was_committed(self, number: str, deadline: float) -> bool | None:
+        """Ask the server whether the transaction `number` was committed; None if nobody can say.
+
+        The server may be away still, or may not have noticed yet that the connection is gone.
+        """
+        until, pause = max(deadline, time.monotonic() + _SHORT_PATIENCE), 0.05
+        while True:
+            with (
+                suppress(StoreError),
+                self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,
+            ):
+                timeline = schema.timeline_of(connection)
+                if self._timeline is not None and timeline not in (None, self._timeline):
+                    # Another server took over, which may not have this change, and may have used
+                    # its number for another one.
+                    self._timeline = timeline
+                    return None
+                row = connection.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+                if row in {("committed",), ("aborted",)}:
+                    return row == ("committed",)
+
+            if time.monotonic() + pause > until:
+                return None
+            time.sleep(pause)
+            pause = min(2 * pause, 1.0)
 
     def _follow_up(self, action: Callable[[], None]) -> None:
         """Run `action` after the commit; its failure is logged, since the change is stored."""

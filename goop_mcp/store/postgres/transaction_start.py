@@ -58,7 +58,7 @@ class TransactionStart:
         )
 
     def writing(self, timeout: float, *, turn: OneOf["take", "held"]) -> Composed:
-        """Start a change; its row is (time, version of the tables, revision, last ids).
+        """Start a change; its row: (time, transaction, version of the tables, revision, last ids).
 
         `held` means that another transaction of the caller already has the turn.
         """
@@ -66,10 +66,10 @@ class TransactionStart:
         # the order of requests, and pg_locks shows who holds it, which the error message names.
         row = SQL(
             "INSERT INTO goop.meta (tenant, project) VALUES ({tenant}, {project}) ON CONFLICT DO"
-            " NOTHING; SELECT {time}, (SELECT max(version) FROM goop.versions), revision,"
-            " memory_id, report_id, event_id, attempt_id, judgement_id, confirmation_id,"
-            " document_id, reply_id, run_id FROM goop.meta WHERE tenant = {tenant} AND project ="
-            " {project} FOR UPDATE"
+            " NOTHING; SELECT {time}, pg_current_xact_id()::text, (SELECT max(version) FROM"
+            " goop.versions), revision, memory_id, report_id, event_id, attempt_id, judgement_id,"
+            " confirmation_id, document_id, reply_id, run_id FROM goop.meta WHERE tenant = {tenant}"
+            " AND project = {project} FOR UPDATE"
         ).format(**self._whose, time=TIME)
         return _in_order(self.waiting(timeout) if turn == "take" else self._changing(timeout), row)
 

@@ -1,11 +1,16 @@
-"""A relay to a PostgreSQL server that can fall silent: sockets stay open, nothing passes."""
+"""A relay to a PostgreSQL server that can fall silent, or break a connection at some message."""
 
 import socket
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
-__all__ = ["Relay"]
+__all__ = ["CutOff", "Relay"]
+
+CutOff = Literal["message", "answer"]
+"""What no longer arrives: the message of a client, or the answer of the server to it."""
 
 _PIECE = 65_536
 
@@ -20,6 +25,7 @@ class Relay:
         self._passes = threading.Event()
         self._passes.set()
         self._opened: list[socket.socket] = []
+        self._choose: Callable[[bytes], CutOff | None] = lambda _: None
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -35,6 +41,13 @@ class Relay:
     def pass_on(self) -> None:
         """Pass on again, what was held back first."""
         self._passes.set()
+
+    def cut(self, choose: Callable[[bytes], CutOff | None]) -> None:
+        """From now on break each connection at the message for which `choose` returns something.
+
+        It is called with all that a client sends, from several threads.
+        """
+        self._choose = choose
 
     def __enter__(self) -> Self:
         return self
@@ -53,17 +66,51 @@ class Relay:
                 return
 
             server = socket.socket(socket.AF_UNIX)
-            server.connect(str(self._server))
             self._opened += [client, server]
-            for source, target in ((client, server), (server, client)):
-                threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
+            try:
+                server.connect(str(self._server))
+            except OSError:
+                # It is being started again.
+                _close(client, server)
+                continue
+            last = threading.Event()
+            threading.Thread(target=self._ask, args=(client, server, last), daemon=True).start()
+            threading.Thread(target=self._answer, args=(server, client, last), daemon=True).start()
 
-    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+    def _ask(self, client: socket.socket, server: socket.socket, last: threading.Event) -> None:
+        """Pass on what a client sends; `last` is set before a message without an answer."""
         try:
-            while data := source.recv(_PIECE):
+            while data := client.recv(_PIECE):
                 self._passes.wait()
-                target.sendall(data)
+                cut_off = self._choose(data)
+                if cut_off == "message":
+                    _close(client, server)
+                    return
+                if cut_off == "answer":
+                    last.set()
+                server.sendall(data)
 
-            target.shutdown(socket.SHUT_WR)
+            server.shutdown(socket.SHUT_WR)
         except OSError:
             return
+
+    def _answer(self, server: socket.socket, client: socket.socket, last: threading.Event) -> None:
+        try:
+            while data := server.recv(_PIECE):
+                self._passes.wait()
+                if last.is_set():
+                    _close(client, server)
+                    return
+                client.sendall(data)
+
+            client.shutdown(socket.SHUT_WR)
+        except OSError:
+            return
+
+
+def _close(*sockets: socket.socket) -> None:
+    for each in sockets:
+        with suppress(OSError):
+            # Another thread reads from it, which keeps it open until then.
+            each.shutdown(socket.SHUT_RDWR)
+        each.close()

@@ -88,7 +88,8 @@ def test_a_server_that_falls_silent_within_a_change_leaves_its_outcome_open(
     error = in_time(lambda: store.write(change, timeout=1))
 
     assert isinstance(error, StoreUnavailableError)
-    assert "nobody knows whether it was" in str(error)
+    assert error.retryable
+    assert "nobody knows whether it was; repeat the same call with the same" in str(error)
     relay.pass_on()
     add_named(store, "after")
 

@@ -1,0 +1,136 @@
+"""The connection breaks while a change is committed: the caller learns whether it was."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.errors import StoreUnavailableError
+from goop_mcp.store.postgres import PostgresStore
+from goop_mcp.store.records import MemoryFilter
+from tests.postgres import OWNER, Database, Server
+from tests.store.postgres.relay import CutOff, Relay
+from tests.store.rows import add_named
+
+
+@pytest.fixture
+def relay(database: Database) -> Iterator[Relay]:
+    with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
+        yield relay
+
+
+@pytest.fixture
+def store(database: Database, relay: Relay) -> Iterator[PostgresStore]:
+    opened = PostgresStore(url_of(relay, database), project_id="shop")
+    yield opened
+    opened.close()
+
+
+def url_of(relay: Relay, database: Database) -> str:
+    return f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?connect_timeout=2&sslmode=disable"
+
+
+class Once:
+    """Chooses the first message in which a change is committed."""
+
+    def __init__(self, cut_off: CutOff) -> None:
+        self._cut_off: CutOff | None = cut_off
+
+    def __call__(self, message: bytes) -> CutOff | None:
+        if b"; COMMIT" not in message:
+            return None
+        chosen, self._cut_off = self._cut_off, None
+        return chosen
+
+
+def uids(store: PostgresStore) -> set[str]:
+    return {memory.uid for memory in store.read(lambda reading: reading.memories(MemoryFilter()))}
+
+
+def test_a_change_whose_answer_was_lost_has_been_made(store: PostgresStore, relay: Relay) -> None:
+    add_named(store, "before")
+    relay.cut(Once("answer"))
+
+    add_named(store, "lost")
+    assert uids(store) == {"uid-before", "uid-lost"}
+
+
+def test_what_follows_a_change_whose_answer_was_lost_is_done(
+    store: PostgresStore, relay: Relay
+) -> None:
+    add_named(store, "before")
+    relay.cut(Once("answer"))
+    followed: list[int] = []
+
+    store.write(lambda writing: writing.next_revision(), then=followed.append)
+    assert len(followed) == 1
+
+
+def test_a_change_that_did_not_arrive_was_not_made(store: PostgresStore, relay: Relay) -> None:
+    add_named(store, "before")
+    relay.cut(Once("message"))
+
+    with pytest.raises(StoreUnavailableError, match="nothing was done, call again"):
+        add_named(store, "lost")
+    add_named(store, "after")
+    assert uids(store) == {"uid-before", "uid-after"}
+
+
+def test_a_server_that_was_killed_as_it_committed_knows_it_when_it_is_back() -> None:
+    with Server(durable=True) as server, server.database() as database:
+        store = PostgresStore(database.url(), project_id="shop")
+        with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
+            relayed = PostgresStore(url_of(relay, database), project_id="shop")
+            add_named(relayed, "before")
+
+            def restart() -> None:
+                until = time.monotonic() + 20
+                while "uid-lost" not in uids(store) and time.monotonic() < until:
+                    time.sleep(0.01)
+                server.kill()
+                server.start_again()
+                relay.pass_on()
+
+            def hold_back_the_answer(message: bytes) -> CutOff | None:
+                if b"; COMMIT" not in message:
+                    return None
+                relay.silence()
+                restarting.start()
+                return "answer"
+
+            restarting = threading.Thread(target=restart)
+            relay.cut(hold_back_the_answer)
+            add_named(relayed, "lost")
+            restarting.join()
+            relayed.close()
+        assert uids(store) == {"uid-before", "uid-lost"}
+        store.close()
+
+
+def test_a_server_that_took_over_is_not_asked_about_changes_of_the_one_before() -> None:
+    """It may not have that change, and may have used its number for another one."""
+    with Server(durable=True) as server, server.database() as database:
+        store = PostgresStore(database.url(), project_id="shop")
+        with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
+            relayed = PostgresStore(url_of(relay, database), project_id="shop")
+            add_named(relayed, "before")
+
+            def fail_over(message: bytes) -> CutOff | None:
+                if b"; COMMIT" not in message:
+                    return None
+                server.kill()
+                server.promote()
+                return "message"
+
+            relay.cut(fail_over)
+            with pytest.raises(StoreUnavailableError, match="nobody knows whether it was"):
+                add_named(relayed, "lost")
+            relay.cut(lambda _: None)
+            add_named(relayed, "after")
+            relay.cut(Once("answer"))
+            add_named(relayed, "later")
+            relayed.close()
+        assert uids(store) == {"uid-before", "uid-after", "uid-later"}
+        store.close()
