@@ -9,15 +9,20 @@ from collections.abc import Callable
 
 __all__ = ["LatePattern", "on_use"]
 
+# To look for the 200 words of a pattern one by one in so many characters takes about as long as to
+# compile it.
+_COMPILED_AFTER = 100_000
+
 
 class LatePattern:
     """A regular expression that the first call compiles; each call returns it."""
 
-    __slots__ = ("_flags", "_pattern", "_source")
+    __slots__ = ("_flags", "_pattern", "_searched", "_source")
 
     def __init__(self, source: str | Callable[[], str], flags: int) -> None:
         self._source, self._flags = source, flags
         self._pattern: re.Pattern[str] | None = None
+        self._searched = 0
 
     def __call__(self) -> re.Pattern[str]:
         """Return the pattern."""
@@ -26,10 +31,13 @@ class LatePattern:
             self._pattern = re.compile(source, self._flags)
         return self._pattern
 
-    @property
-    def is_compiled(self) -> bool:
-        """Whether a call costs nothing more."""
-        return self._pattern is not None
+    def is_worth(self, text: str) -> bool:
+        """Return whether to search `text` with the pattern at once, and not for its words first.
+
+        So it is once the pattern is compiled, or many texts were searched without it.
+        """
+        self._searched += len(text)
+        return self._pattern is not None or self._searched > _COMPILED_AFTER
 
 
 def on_use(source: str | Callable[[], str], flags: int = 0) -> LatePattern:

@@ -1,7 +1,7 @@
 """Redact a text: one pass for each kind of secret that its keywords make possible."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from goop_mcp.redaction.on_use import on_use
@@ -40,7 +40,7 @@ def redact(text: str) -> Redacted:
     count = 0
     for _ in range(_MOST_PASSES):
         before, lowered = count, text.lower()
-        present = _words_in(lowered)
+        present = set(_present_words(lowered))
         if "private" in lowered:
             text, found = _hide_private(text)
             count += found
@@ -68,7 +68,7 @@ def may_hold_secrets(texts: Iterable[str]) -> bool:
     """Return whether any of `texts` needs `redact`; much faster than `redact` itself."""
     text = "\n".join(texts)
     lowered = text.lower()
-    if "private" in lowered or _words_in(lowered):
+    if "private" in lowered or any(_present_words(lowered)):
         return True
 
     runs = long_runs(text)
@@ -77,14 +77,14 @@ def may_hold_secrets(texts: Iterable[str]) -> bool:
     )
 
 
-def _words_in(lowered: str) -> set[str]:
-    return {
+def _present_words(lowered: str) -> Iterator[str]:
+    return (
         word
         for sign, words in _WORDS.items()
         if sign in lowered
         for word in words
         if word in lowered
-    }
+    )
 
 
 def _hide_private(text: str) -> tuple[str, int]:

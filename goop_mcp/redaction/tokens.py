@@ -195,8 +195,7 @@ def may_begin_token(runs: Sequence[str]) -> bool:
     # With a backslash before each, as it may have stood after one: too many begin then, and none
     # too few.
     words = "\\".join(("", *runs))
-    # To look for each prefix takes longer than the pattern, but not as long as to compile it.
-    is_likely = _PREFIX.is_compiled or any(prefix in words for prefix in _BY_PREFIX)
+    is_likely = _PREFIX.is_worth(words) or any(prefix in words for prefix in _BY_PREFIX)
     return is_likely and _PREFIX().search(words) is not None
 
 
