@@ -18,6 +18,7 @@ from goop_mcp.errors import GoopError
 from goop_mcp.retry.acp import AcpAgent
 from goop_mcp.retry.command_line import Answer, CommandLineAgent, claude_code, codex, opencode
 from goop_mcp.retry.policy import RetryPolicy
+from goop_mcp.retry.programs import OnStart
 from goop_mcp.retry.replies import Agent, Message, Reply
 from goop_mcp.validation.findings import excerpt
 
@@ -50,7 +51,7 @@ class TaskCall:
     round: int = 0
     folder: Path
     session: str | None = None
-    on_program: Callable[[int], None] | None = None
+    on_program: OnStart | None = None
 
     @property
     def key(self) -> str:

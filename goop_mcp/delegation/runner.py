@@ -574,7 +574,7 @@ class Runner:
         with anyio.move_on_after(5, shield=True):
             for claim in claims:
                 with suppress(GoopError):
-                    await anyio.to_thread.run_sync(self._ledger.release, claim)
+                    await self._stored(self._ledger.release, claim)
                 self._busy.discard(claim.key)
 
     async def _work_on(self, claim: Claim) -> None:
@@ -704,7 +704,7 @@ class Runner:
             row = await self._stored(self._task, claim.row.id)
             if row.fence == claim.fence and not row.cancel_requested:
                 # The lease could not be kept: whoever claims next goes on.
-                await anyio.to_thread.run_sync(self._ledger.release, claim)
+                await self._stored(self._ledger.release, claim)
                 return
             reason = "deadline" if row.reason == "deadline" else "cancelled"
         await self._give_up(claim, reason, message, person=reason == "interrupted")
@@ -730,15 +730,16 @@ class Runner:
                     pass
             if ended in self._ended:
                 self._ended.remove(ended)
-                raise
+            raise
+        finally:
+            if isinstance(ended.found, Claim | Nothing):
+                self._claimed_next[report.claim.key] = ended.found
+            if isinstance(ended.found, Claim):
+                # At once: recording the report may take longer than the lease.
+                self._busy.add(ended.found.key)
 
         if isinstance(ended.found, Exception):
             raise ended.found
-        if ended.found is not None:
-            self._claimed_next[report.claim.key] = ended.found
-        if isinstance(ended.found, Claim):
-            # At once: recording the report may take longer than the lease.
-            self._busy.add(ended.found.key)
 
     async def _write_ended(self) -> None:
         ended = self._ended[:_MOST_AT_ONCE]
@@ -970,12 +971,12 @@ class TaskCaller:
             self._agents[name] = (made, call_of(made))
         return self._agents[name]
 
-    def _note_program(self, pid: int) -> None:
-        # Before the program does anything: one whose runner dies now is ended with it. Where that
-        # is not possible, and on a machine that stands still, the next runner ends it.
+    async def _note_program(self, pid: int) -> None:
+        # Before it is sent anything: one whose runner dies now is ended with it. Where that is not
+        # possible, and on a machine that stands still, the next runner ends it.
         began = started(pid)
         watch_program(self._call.key, pid, began)
-        self._runner._ledger.set_program(self._claim, pid, began)
+        await self._runner._stored(self._runner._ledger.set_program, self._claim, pid, began)
 
 
 class TaskFallback:

@@ -9,7 +9,7 @@ left.
 
 import json
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
@@ -26,7 +26,14 @@ from goop_mcp.retry.command_line import (
     json_object,
     why_not_run,
 )
-from goop_mcp.retry.programs import MOST_OUTPUT, end_group, keep_end, start_program
+from goop_mcp.retry.programs import (
+    MOST_OUTPUT,
+    OnStart,
+    end_group,
+    keep_end,
+    start_program,
+    tell_start,
+)
 from goop_mcp.retry.replies import Message, Reply, Usage
 from goop_mcp.validation.findings import excerpt
 
@@ -62,9 +69,9 @@ class AcpAgent:
     other one begins with a new process. The process stays between messages, until `aclose`. One
     that ended, failed or was cancelled is replaced by another, which goes on in the session with
     `session/resume` or `session/load`. `permissions` answers what the agent asks a person for:
-    `allow` for this once or `reject`, never for longer. `on_start` is called with the process id
-    before each message. `start_seconds` bounds what comes before the first prompt of a process.
-    `agent_name` is what the agent calls itself, None before its first answer.
+    `allow` for this once or `reject`, never for longer. `on_start` gets the process id before each
+    message, and is awaited where it is async. `start_seconds` bounds what comes before the first
+    prompt of a process. `agent_name` is what the agent calls itself, None before its first answer.
 
     An answer is the last text of a turn, after all calls of tools that have text after them. At
     most 32 MiB are read for one.
@@ -76,7 +83,7 @@ class AcpAgent:
     permissions: Literal["allow", "reject"] = "reject"
     agent_key: str | None = None
     name: str | None = None
-    on_start: Callable[[int], None] | None = None
+    on_start: OnStart | None = None
     session: str | None = None
     start_seconds: float = _START_SECONDS
     agent_name: str | None = field(default=None, init=False)
@@ -119,8 +126,8 @@ class AcpAgent:
             wire = None
         if wire is None:
             wire = await self._start(message)
-        elif self.on_start is not None:
-            self.on_start(wire.process.pid)
+        else:
+            await tell_start(self.on_start, wire.process.pid)
 
         answer = wire.answer = _Answer(self.session)
         prompt = [{"type": "text", "text": message.text.encode(errors="replace").decode()}]
@@ -164,8 +171,7 @@ class AcpAgent:
 
         self._wire = wire = _Wire(process, program, self.permissions)
         # Before it is sent anything: whoever dies now leaves it to the next runner.
-        if self.on_start is not None:
-            self.on_start(process.pid)
+        await tell_start(self.on_start, process.pid)
 
         with anyio.move_on_after(self.start_seconds) as scope:
             # First both sides agree on the version of the protocol.

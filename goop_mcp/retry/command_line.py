@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from goop_mcp.errors import GoopError
 from goop_mcp.retry.jobs import check_type
-from goop_mcp.retry.programs import OutputTooLargeError, run_program
+from goop_mcp.retry.programs import OnStart, OutputTooLargeError, run_program
 from goop_mcp.retry.replies import NOTHING_USED, Message, Reply, Usage
 from goop_mcp.validation.findings import excerpt
 
@@ -82,10 +82,10 @@ class CommandLineAgent:
     call failed goes on in the session in which it failed: what was done is not done twice. One
     agent is one conversation: give each of several calls at once its own. Those with the same
     `agent_key` are known to use the same, and to fail together; `name` is what traces call the
-    agent. `on_start` is called with the process id of each program that is started. `passing` are
-    texts on standard error by which a program shows that it failed before it did anything, and may
-    work the next time. Exit code 75 (EX_TEMPFAIL) says the same, and the last line on standard
-    error of the form `Retry-After: 30`, in seconds or as a date of HTTP, when.
+    agent. `on_start` gets the process id of each program that is started, and is awaited where it
+    is async. `passing` are texts on standard error by which a program shows that it failed before
+    it did anything, and may work the next time. Exit code 75 (EX_TEMPFAIL) says the same, and the
+    last line on standard error of the form `Retry-After: 30`, in seconds or an HTTP date, when.
     """
 
     command: Callable[[str, str | None], Sequence[str]]
@@ -95,7 +95,7 @@ class CommandLineAgent:
     environment: Mapping[str, str] | None = None
     agent_key: str | None = None
     name: str | None = None
-    on_start: Callable[[int], None] | None = None
+    on_start: OnStart | None = None
     passing: Sequence[str] = ()
     session: str | None = field(default=None, init=False)
     _history: str = field(default="", init=False, repr=False)

@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
@@ -15,11 +15,13 @@ from anyio.abc import ByteReceiveStream, Process
 __all__ = [
     "MOST_OUTPUT",
     "Finished",
+    "OnStart",
     "OutputTooLargeError",
     "end_group",
     "keep_end",
     "run_program",
     "start_program",
+    "tell_start",
 ]
 
 MOST_OUTPUT: Final = 32 * 1024 * 1024
@@ -27,6 +29,10 @@ MOST_OUTPUT: Final = 32 * 1024 * 1024
 
 _GRACE_SECONDS = 2.0
 _MOST_ERRORS = 64 * 1024
+
+
+OnStart = Callable[[int], Awaitable[None] | None]
+"""Takes the process id of a program that was started; what it returns is awaited."""
 
 
 class OutputTooLargeError(OSError):
@@ -48,14 +54,14 @@ async def run_program(
     given: bytes | None = None,
     folder: "str | PathLike[str] | None" = None,
     environment: Mapping[str, str] | None = None,
-    on_start: Callable[[int], None] | None = None,
+    on_start: OnStart | None = None,
 ) -> Finished:
     """Run `words` with `given` on standard input, nothing for None, and return what became of it.
 
-    `on_start` is called with its process id, which is also that of its group. A cancellation ends
-    the program and all that it has started, and so does an output of more than 32 MiB. When it
-    ends by itself, what it left running in the background runs on, and is not waited for although
-    it may hold the output open. Raises OSError, of which OutputTooLargeError is one.
+    `on_start` gets its process id, which is also that of its group. A cancellation ends the program
+    and all that it has started, and so does an output of more than 32 MiB. When it ends by itself,
+    what it left running in the background runs on, and is not waited for although it may hold the
+    output open. Raises OSError, of which OutputTooLargeError is one.
     """
     output, errors = bytearray(), bytearray()
     source = subprocess.DEVNULL if given is None else subprocess.PIPE
@@ -64,8 +70,7 @@ async def run_program(
         process = await start_program(words, source=source, folder=folder, environment=environment)
     async with process:
         try:
-            if on_start is not None:
-                on_start(process.pid)
+            await tell_start(on_start, process.pid)
 
             async with anyio.create_task_group() as group:
                 group.start_soon(_collect, process.stdout, output)
@@ -145,3 +150,10 @@ async def _give(process: Process, given: bytes) -> None:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await process.stdin.send(given)
         await process.stdin.aclose()
+
+
+async def tell_start(on_start: OnStart | None, pid: int) -> None:
+    """Call `on_start` where there is one."""
+    told = None if on_start is None else on_start(pid)
+    if told is not None:
+        await told

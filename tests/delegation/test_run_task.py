@@ -1,5 +1,7 @@
 """One task at a time, called by an engine that may call it twice."""
 
+import asyncio
+import time
 from pathlib import Path
 
 import anyio
@@ -7,6 +9,7 @@ import pytest
 
 from goop_mcp.delegation import RunError, run_task
 from goop_mcp.errors import GoopError
+from goop_mcp.store.failpoints import Failpoint, install
 from goop_mcp.store.graph_rows import GraphTaskRow
 from tests.delegation.graphs import chain
 from tests.delegation.reports import report
@@ -70,6 +73,42 @@ async def test_a_cancelled_call_gives_its_task_back(any_place: Place, tmp_path: 
 
     done = await run_task(any_place.store, run, "a", agents={"worker": fast}, project=tmp_path)
     assert done.state == "accepted"
+
+
+def test_a_call_that_is_cancelled_as_its_report_is_written_ends(place: Place) -> None:
+    """Also with the cancellation of asyncio, which comes once."""
+
+    async def worker(_: str) -> str:
+        return report()
+
+    run = place.ledger.create(chain(), input={})
+    changes: list[str] = []
+
+    async def play() -> None:
+        loop = asyncio.get_running_loop()
+
+        def cancel(point: Failpoint) -> None:
+            if point == Failpoint.COMMIT:
+                changes.append(point)
+                # The runner is known, the task is claimed, its report is written.
+                if len(changes) == 3:
+                    loop.call_soon_threadsafe(call.cancel)
+                    # Before the loop learns of it.
+                    time.sleep(0.05)
+
+        install(cancel)
+        call = asyncio.create_task(
+            run_task(place.store, run, "a", agents={"worker": worker}, project=place.folder)
+        )
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+    try:
+        asyncio.run(play())
+    finally:
+        install(None)
+    assert place.states(run) == {"a": "accepted", "b": "ready"}
+    check_run(place.store, run)
 
 
 async def test_a_report_that_a_killed_runner_left_is_recorded_when_its_task_is_called_again(

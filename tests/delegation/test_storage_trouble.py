@@ -20,8 +20,9 @@ from psycopg.sql import SQL, Identifier
 from goop_mcp.delegation.agents import agent_makers
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Claim, Ledger
+from goop_mcp.delegation.parts import GraphAgent
 from goop_mcp.delegation.processes import this_process
-from goop_mcp.delegation.runner import Runner
+from goop_mcp.delegation.runner import GraphOutcome, Runner
 from goop_mcp.errors import StoreUnavailableError
 from goop_mcp.store.failpoints import Failpoint, install
 from goop_mcp.store.interface import Store
@@ -266,3 +267,53 @@ def test_what_a_runner_works_on_is_not_taken_from_it_by_itself(place: Place) -> 
     assert (third.row.id, third.taken_over) == ("t02", False)
     assert (again.row.id, again.taken_over) == (second.row.id, True)
     check_run(place.store, run)
+
+
+def test_programs_are_asked_while_the_database_is_away(database: Database, tmp_path: Path) -> None:
+    """No task fails for it, and everything else in the process goes on."""
+    answers = tmp_path / "agent.py"
+    answers.write_text(f"import sys\nsys.stdin.read()\nprint({report()!r})\n")
+    graph = replace(
+        one_wave(4, parallel=4),
+        agents=(GraphAgent("worker", run="command", command=(sys.executable, str(answers))),),
+    )
+    commits, away, slowest = itertools.count(), list[float](), 0.0
+
+    async def tick() -> None:
+        nonlocal slowest
+        while True:
+            began = time.monotonic()
+            await anyio.sleep(0.01)
+            slowest = max(slowest, time.monotonic() - began)
+
+    def go_away(message: bytes) -> CutOff | None:
+        """Let the runner join and claim its first task, then answer nothing for a while."""
+        if b"; COMMIT" in message and next(commits) == 2:
+            away.append(time.monotonic() + 3)
+        return "message" if away and time.monotonic() < away[0] else None
+
+    async def play(runner: Runner) -> GraphOutcome:
+        async with anyio.create_task_group() as group:
+            group.start_soon(tick)
+            with anyio.fail_after(60):
+                done = await runner.run()
+            group.cancel_scope.cancel()
+        return done
+
+    with (
+        Place(tmp_path, database.url()) as place,
+        Relay(Path(database.socket) / ".s.PGSQL.5432") as relay,
+    ):
+        run = place.ledger.create(graph, input={})
+        url = f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?sslmode=disable"
+        store = open_store(url, project=tmp_path, project_id="shop")
+        makers = agent_makers(graph, project=tmp_path)
+        store.write(lambda writing: writing.next_revision())
+        relay.cut(go_away)
+        done = anyio.run(play, Runner(Ledger(store), run, makers, project=tmp_path))
+        store.close()
+
+        assert Counter(place.states(run).values()) == {"accepted": 4}, done
+        check_run(place.store, run)
+    assert away
+    assert slowest < 1
