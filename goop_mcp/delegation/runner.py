@@ -346,6 +346,8 @@ class Runner:
         # What was claimed with the end of a task, by the key of that.
         self._claimed_next: dict[tuple[str, int], Claim | Nothing] = {}
         self._is_stopping = self._is_registered = False
+        # Why the database does not answer, as it was logged.
+        self._trouble: str | None = None
         self._wake = anyio.Event()
         self._scope: anyio.CancelScope | None = None
 
@@ -840,12 +842,21 @@ class Runner:
         pause = 0.1
         while True:
             try:
-                return await anyio.to_thread.run_sync(act, *args)
+                found = await anyio.to_thread.run_sync(act, *args)
             except StoreError as error:
                 if monotonic() + pause > patience:
                     raise
-                # With growing pauses: hundreds of runners may be waiting for one database.
-                _logger.warning("the database does not answer, trying again: %s", error)
+                # Once for all tasks that wait for it, and again only where the reason is another.
+                if str(error) != self._trouble:
+                    self._trouble = str(error)
+                    text = "the database does not answer, trying again for up to %.0f s: %s"
+                    _logger.warning(text, _PATIENCE, error)
+            else:
+                if self._trouble is not None:
+                    self._trouble = None
+                    _logger.warning("the database answers again")
+                return found
+            # With growing pauses: hundreds of runners may be waiting for one database.
             await anyio.sleep(pause)
             pause = min(2 * pause, 2.0)
 
