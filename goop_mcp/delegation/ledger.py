@@ -1063,15 +1063,19 @@ class Ledger:
             if row.fence != claim.fence or row.state != "running":
                 return
             change = self._change(writing, row.run)
-            change.settle_unended(row, agent=claim.task.agent)
-            change.move(
-                row,
-                "ready",
-                ready_at=change.now,
-                owner=None,
-                lease_until=None,
-                program_pid=None,
-            )
+            _make_ready(change, row)
+            change.save()
+
+        self.store.write(write)
+
+    def leave(self, id: str, runner: ThisProcess) -> None:
+        """Give back, as `release` does, all tasks of a run that `runner` has, as it ends."""
+
+        def write(writing: WriteTransaction) -> None:
+            change = self._change(writing, id)
+            for each in writing.graphs.running_tasks(id):
+                if each.owner == runner.owner:
+                    _make_ready(change, find_task(writing, id, each.id))
             change.save()
 
         self.store.write(write)
@@ -1235,6 +1239,13 @@ def _register(writing: WriteTransaction, runner: ThisProcess) -> None:
     # Runners that crashed never say goodbye.
     writing.graphs.remove_runners(before=now - _OLD_RUNNERS)
     writing.graphs.add(RunnerRow(**asdict(runner), seen_at=now))
+
+
+def _make_ready(change: RunChange, row: GraphTaskRow) -> None:
+    step = step_of(row)
+    if isinstance(step, GraphTask):
+        change.settle_unended(row, agent=step.agent)
+    change.move(row, "ready", ready_at=change.now, owner=None, lease_until=None, program_pid=None)
 
 
 def _counted(found: Claim | Nothing) -> Claim | Nothing:

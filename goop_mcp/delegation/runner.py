@@ -6,8 +6,8 @@ know of each other is in the store.
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -370,15 +370,8 @@ class Runner:
         else:
             known = self._begun.run
         with run_span(known), anyio.CancelScope() as self._scope:
-            # Leases are renewed and cancellations seen for as long as there is work.
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._renew_leases)
-                group.start_soon(self._watch)
-                try:
-                    await self._claim_until_done()
-                finally:
-                    # Both loops have no end of their own.
-                    group.cancel_scope.cancel()
+            async with self._leaving():
+                await self._at_work(self._claim_until_done)
 
         await self._show_events()
         if self._last is not None:
@@ -397,26 +390,44 @@ class Runner:
         # Nothing is claimed besides, also not as the report is accepted.
         # Set before the work: accepting the report would claim the next task otherwise.
         self._is_stopping = True
-        found = await self._claim(task)
-        if isinstance(found, Nothing):
-            # It may have been accepted by a runner that was killed before it recorded the report:
-            # whoever delivers tasks comes back to this one, and to no other.
-            await self._record_reports(task)
-            return False
+        async with self._leaving():
+            found = await self._claim(task)
+            if isinstance(found, Nothing):
+                # It may have been accepted by a runner that was killed before it recorded the
+                # report: whoever delivers tasks comes back to this one, and to no other.
+                await self._record_reports(task)
+                return False
 
-        self._busy.add(found.key)
-        known = await self._stored(self._ledger.run, self._run)
-        with in_trace_of(known), anyio.CancelScope() as self._scope:
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._renew_leases)
-                group.start_soon(self._watch)
-                try:
-                    await self._work_safely(found)
-                finally:
-                    group.cancel_scope.cancel()
+            self._busy.add(found.key)
+            known = await self._stored(self._ledger.run, self._run)
+            with in_trace_of(known), anyio.CancelScope() as self._scope:
+                await self._at_work(partial(self._work_safely, found))
 
         await self._show_events()
         return True
+
+    async def _at_work(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Do `work`, and meanwhile renew leases and look for cancellations."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._renew_leases)
+            group.start_soon(self._watch)
+            try:
+                await work()
+            finally:
+                # Both loops have no end of their own.
+                group.cancel_scope.cancel()
+
+    @asynccontextmanager
+    async def _leaving(self) -> AsyncIterator[None]:
+        """Give back all tasks of this runner where something ends it before they have ended."""
+        try:
+            yield
+        except BaseException:
+            # Also what nobody here has heard of: a cancellation of asyncio does not wait for the
+            # thread that claims a task.
+            with anyio.move_on_after(5, shield=True), suppress(GoopError):
+                await self._stored(self._ledger.leave, self._run, self.process)
+            raise
 
     async def _claim_until_done(self) -> None:
         async with anyio.create_task_group() as tasks:
@@ -533,13 +544,6 @@ class Runner:
                 if not isinstance(found, Claim) or found.more:
                     # Whoever claims looks whether other tasks may begin too, or all have ended.
                     self._wake.set()
-        except BaseException:
-            # Whatever failed, also while a failure was being written down: nobody goes on with this
-            # task, nor with the one that was claimed with its end.
-            if isinstance(found, Claim):
-                following = self._claimed_next.pop(found.key, None)
-                await self._release(found, *([following] if isinstance(following, Claim) else []))
-            raise
         finally:
             # In any case, also for an error: other runs wait for places.
             self._leave(place)
@@ -562,22 +566,11 @@ class Runner:
             _logger.exception("task %s failed", claim.row.id)
             with suppress(GoopError):
                 await self._give_up(claim, "agent_error", f"{type(error).__name__}: {error}")
-        except anyio.get_cancelled_exc_class():
-            await self._release(claim)
-            raise
         finally:
             self._loops.pop(claim.key, None)
             self._busy.discard(claim.key)
         # Also where something failed after the report was accepted: this runner has that task.
         return self._claimed_next.pop(claim.key, None)
-
-    async def _release(self, *claims: Claim) -> None:
-        """Give tasks back as this runner is stopped: others take them up at once."""
-        with anyio.move_on_after(5, shield=True):
-            for claim in claims:
-                with suppress(GoopError):
-                    await self._stored(self._ledger.release, claim)
-                self._busy.discard(claim.key)
 
     async def _work_on(self, claim: Claim) -> None:
         if claim.to_end is not None:
