@@ -22,10 +22,11 @@ __all__ = [
     "bypasses_row_security",
     "can_become",
     "find_defects",
+    "history_of",
     "migrate",
     "newest_version",
     "refuse_newer",
-    "timeline_of",
+    "status_of",
     "version_of",
 ]
 
@@ -189,16 +190,34 @@ def can_become(connection: Connection) -> bool:
         return bool(row and row[0])
 
 
-def timeline_of(connection: Connection) -> str | None:
-    """Return the server's timeline, another one after each failover; None where it has none."""
+def history_of(connection: Connection) -> tuple[str, str] | None:
+    """Return which server this is since which failover, and since which crash; None if unknown.
+
+    Within one history no two transactions have the same number.
+    """
     try:
+        # A server forgets its statistics in a crash, and with them since when it counts.
         row = connection.execute(
-            "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
+            "SELECT system_identifier::text || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),"
+            " extract(epoch FROM stats_reset)::text FROM pg_control_system(), pg_stat_archiver"
         ).fetchone()
     except psycopg.Error:
         # A standby, or a service that keeps no log of its own.
         return None
-    return None if row is None else str(row[0])
+    return None if row is None or None in row else cast("tuple[str, str]", row)
+
+
+def status_of(connection: Connection, number: str) -> str | None:
+    """Return what became of a transaction: committed, aborted, in progress; unknown if not begun.
+
+    None for one of long ago.
+    """
+    try:
+        row = connection.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+    except psycopg.errors.InvalidParameterValue:
+        # "is in the future": it was lost in a crash, before anything of it was on disk.
+        return "unknown"
+    return None if row is None or row[0] is None else str(row[0])
 
 
 def bypasses_row_security(connection: Connection) -> bool:

@@ -80,8 +80,8 @@ class PostgresStore:
         # Set once the tables are known to be there and new enough. Each transaction checks the
         # version again, in the statement that starts it, so this costs no further round trip.
         self._begin: TransactionStart | None = None
-        # Of the server's history, in which each transaction has another number.
-        self._timeline: str | None = None
+        # Of the server, in which each transaction has another number.
+        self._history: tuple[str, str] | None = None
         self._warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -214,7 +214,7 @@ class PostgresStore:
         return begin
 
     def _beginning(self, connection: Connection) -> TransactionStart:
-        self._timeline = schema.timeline_of(connection)
+        self._history = schema.history_of(connection)
         as_app_role = schema.can_become(connection)
         # The owner of the tables, and a superuser, see the rows of all tenants whatever the
         # policies say. Acting as another role for the transaction makes the policies apply; where
@@ -285,21 +285,32 @@ class PostgresStore:
 
         The server may be away still, or may not have noticed yet that the connection is gone.
         """
+        known = self._history
+        if known is None:
+            return None
         until, pause = max(deadline, time.monotonic() + _SHORT_PATIENCE), 0.05
         while True:
             with (
                 suppress(StoreError),
                 self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,
             ):
-                timeline = schema.timeline_of(connection)
-                if self._timeline is not None and timeline not in (None, self._timeline):
-                    # Another server took over, which may not have this change, and may have used
-                    # its number for another one.
-                    self._timeline = timeline
-                    return None
-                row = connection.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
-                if row in {("committed",), ("aborted",)}:
-                    return row == ("committed",)
+                history = schema.history_of(connection)
+                # Of a standby nothing is known yet.
+                if history is not None:
+                    self._history = history
+                    # Another server, which may not have this change, and may have used its number
+                    # for another one.
+                    if history[0] != known[0]:
+                        return None
+                    status = schema.status_of(connection, number)
+                    # A crash loses changes that were not on disk, and the numbers of those are used
+                    # again.
+                    if status == "committed" and history == known:
+                        return True
+                    if status in ("aborted", "unknown"):
+                        return False
+                    if history != known:
+                        return None
 
             if time.monotonic() + pause > until:
                 return None

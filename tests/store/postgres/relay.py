@@ -49,6 +49,10 @@ class Relay:
         """
         self._choose = choose
 
+    def lead_to(self, server: Path) -> None:
+        """Take new connections to another server, as a name does that was given to it."""
+        self._server = server
+
     def __enter__(self) -> Self:
         return self
 

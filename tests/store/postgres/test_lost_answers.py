@@ -78,7 +78,7 @@ def test_a_change_that_did_not_arrive_was_not_made(store: PostgresStore, relay: 
     assert uids(store) == {"uid-before", "uid-after"}
 
 
-def test_a_server_that_was_killed_as_it_committed_knows_it_when_it_is_back() -> None:
+def test_nobody_knows_whether_a_change_was_on_disk_before_a_crash() -> None:
     with Server(durable=True) as server, server.database() as database:
         store = PostgresStore(database.url(), project_id="shop")
         with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
@@ -102,11 +102,101 @@ def test_a_server_that_was_killed_as_it_committed_knows_it_when_it_is_back() -> 
 
             restarting = threading.Thread(target=restart)
             relay.cut(hold_back_the_answer)
-            add_named(relayed, "lost")
+            with pytest.raises(StoreUnavailableError, match="nobody knows whether it was"):
+                add_named(relayed, "lost")
             restarting.join()
             relayed.close()
         assert uids(store) == {"uid-before", "uid-lost"}
         store.close()
+
+
+def test_what_a_server_that_crashed_says_of_a_number_is_not_believed() -> None:
+    """A change that was not on disk is gone, and the next one of anybody has its number."""
+    with Server(durable=True) as server, server.database() as database:
+        other = PostgresStore(database.url(), project_id="other")
+        add_named(other, "other-before")
+        with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
+            store = PostgresStore(url_of(relay, database), project_id="shop")
+            add_named(store, "before")
+
+            def crash(message: bytes) -> CutOff | None:
+                if b"; COMMIT" not in message:
+                    return None
+                # Nobody is asked before the number is used again.
+                relay.silence()
+                server.kill()
+                server.start_again()
+                add_named(other, "other-after")
+                relay.pass_on()
+                return "message"
+
+            relay.cut(crash)
+            with pytest.raises(StoreUnavailableError, match="nobody knows whether it was"):
+                add_named(store, "lost")
+            relay.cut(Once("answer"))
+            add_named(store, "later")
+            assert uids(store) == {"uid-before", "uid-later"}
+            store.close()
+        other.close()
+
+
+def test_a_change_that_was_lost_in_a_crash_was_not_made() -> None:
+    """The server has not used its number again, so that this is known at once."""
+    with (
+        Server(durable=True) as server,
+        server.database() as database,
+        Relay(Path(database.socket) / ".s.PGSQL.5432") as relay,
+    ):
+        store = PostgresStore(url_of(relay, database), project_id="shop")
+        add_named(store, "before")
+
+        def crash(message: bytes) -> CutOff | None:
+            if b"; COMMIT" not in message:
+                return None
+            relay.cut(lambda _: None)
+            server.kill()
+            server.start_again()
+            return "message"
+
+        relay.cut(crash)
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailableError, match="nothing was done, call again"):
+            add_named(store, "lost")
+        # Others of this process wait for their turn to write meanwhile.
+        assert time.monotonic() - began < 20
+        add_named(store, "after")
+        assert uids(store) == {"uid-before", "uid-after"}
+        store.close()
+
+
+def test_another_server_at_the_same_address_is_not_asked() -> None:
+    with (
+        Server() as server,
+        server.database() as database,
+        Server() as copy,
+        copy.database() as copied,
+    ):
+        store = PostgresStore(copied.url(), project_id="shop")
+        store.write(lambda writing: writing.next_revision())
+        store.close()
+        with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
+            store = PostgresStore(url_of(relay, database), project_id="shop")
+            add_named(store, "before")
+            # So many that the number of the change is that of one of them.
+            with copied.connect() as there:
+                for _ in range(200):
+                    there.execute("SELECT pg_current_xact_id()")
+
+            def switch(message: bytes) -> CutOff | None:
+                if b"; COMMIT" not in message:
+                    return None
+                relay.lead_to(Path(copied.socket) / ".s.PGSQL.5432")
+                return "message"
+
+            relay.cut(switch)
+            with pytest.raises(StoreUnavailableError, match="nobody knows whether it was"):
+                add_named(store, "lost")
+            store.close()
 
 
 def test_a_server_that_took_over_is_not_asked_about_changes_of_the_one_before() -> None:
