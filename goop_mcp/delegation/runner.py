@@ -475,14 +475,16 @@ class Runner:
         return await self._claim()
 
     async def _claim(self, task: str | None = None) -> Claim | Nothing:
-        # What is claimed meanwhile has a lease that lasts longer than this.
-        claim = partial(
-            self._ledger.claim, self._run, self.process, task=task, working_on=self._working_on()
-        )
+        def claim() -> Claim | Nothing:
+            # What is claimed from here on has a lease that lasts longer than this takes.
+            working_on = self._working_on()
+            return self._ledger.claim(self._run, self.process, task=task, working_on=working_on)
+
         return await self._stored(claim)
 
     def _working_on(self) -> set[str]:
-        return {id for id, _ in self._busy}
+        # Copied, as it is called in threads.
+        return {id for id, _ in self._busy.copy()}
 
     def _is_over(self) -> bool:
         return not self._busy and self._state in (*RUN_ENDED, "waiting_for_person")
@@ -492,24 +494,30 @@ class Runner:
 
         A task of this runner that nobody works on is taken up again when its lease has ended.
         """
-        seconds = self._ledger.lease_seconds / 3
+        lease = self._ledger.lease_seconds
+        seconds = lease / 3
         renewed = monotonic()
         while True:
             await anyio.sleep(seconds)
+            began = monotonic()
             try:
-                await anyio.to_thread.run_sync(
-                    self._ledger.renew,
-                    self.process,
-                    self._working_on(),
-                    abandon_on_cancel=True,
-                )
-                renewed = monotonic()
+                # No longer than the lease: a server may fall silent and keep the connection.
+                with anyio.move_on_after(max(seconds / 3, renewed + 0.9 * lease - began)) as scope:
+                    await anyio.to_thread.run_sync(
+                        self._ledger.renew,
+                        self.process,
+                        self._working_on(),
+                        abandon_on_cancel=True,
+                    )
+                    renewed = began
+                if scope.cancelled_caught:
+                    _logger.warning("the leases could not be renewed in time")
             except StoreError as error:
                 _logger.warning("the leases could not be renewed: %s", error)
-                if monotonic() - renewed > self._ledger.lease_seconds - seconds:
-                    # Somebody else may take the tasks now: two agents must not work on one.
-                    for _, loop in [*self._loops.values()]:
-                        loop.cancel()
+            if monotonic() - renewed > lease - seconds:
+                # Somebody else may take the tasks now: two agents must not work on one.
+                for _, loop in [*self._loops.values()]:
+                    loop.cancel()
 
     async def _watch(self) -> None:
         """Cancel calls whose task was cancelled, or taken by somebody else."""
@@ -975,12 +983,12 @@ class TaskCaller:
             self._agents[name] = (made, call_of(made))
         return self._agents[name]
 
-    async def _note_program(self, pid: int) -> None:
+    def _note_program(self, pid: int) -> Awaitable[None]:
         # Before it is sent anything: one whose runner dies now is ended with it. Where that is not
         # possible, and on a machine that stands still, the next runner ends it.
         began = started(pid)
         watch_program(self._call.key, pid, began)
-        await self._runner._stored(self._runner._ledger.set_program, self._claim, pid, began)
+        return self._runner._stored(self._runner._ledger.set_program, self._claim, pid, began)
 
 
 class TaskFallback:

@@ -32,7 +32,6 @@ from goop_mcp.retry.programs import (
     end_group,
     keep_end,
     start_program,
-    tell_start,
 )
 from goop_mcp.retry.replies import Message, Reply, Usage
 from goop_mcp.validation.findings import excerpt
@@ -127,7 +126,7 @@ class AcpAgent:
         if wire is None:
             wire = await self._start(message)
         else:
-            await tell_start(self.on_start, wire.process.pid)
+            await self._call_on_start(wire.process.pid)
 
         answer = wire.answer = _Answer(self.session)
         prompt = [{"type": "text", "text": message.text.encode(errors="replace").decode()}]
@@ -155,6 +154,11 @@ class AcpAgent:
 
         return Reply(text=answer.text, usage=usage, conversation_id=self.session)
 
+    async def _call_on_start(self, pid: int) -> None:
+        starting = None if self.on_start is None else self.on_start(pid)
+        if starting is not None:
+            await starting
+
     async def _start(self, message: Message) -> "_Wire":
         """Start a process, and in it go on in the session or begin one."""
         program = self.words[0]
@@ -171,7 +175,7 @@ class AcpAgent:
 
         self._wire = wire = _Wire(process, program, self.permissions)
         # Before it is sent anything: whoever dies now leaves it to the next runner.
-        await tell_start(self.on_start, process.pid)
+        await self._call_on_start(process.pid)
 
         with anyio.move_on_after(self.start_seconds) as scope:
             # First both sides agree on the version of the protocol.

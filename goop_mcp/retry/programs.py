@@ -21,7 +21,6 @@ __all__ = [
     "keep_end",
     "run_program",
     "start_program",
-    "tell_start",
 ]
 
 MOST_OUTPUT: Final = 32 * 1024 * 1024
@@ -58,21 +57,34 @@ async def run_program(
 ) -> Finished:
     """Run `words` with `given` on standard input, nothing for None, and return what became of it.
 
-    `on_start` gets its process id, which is also that of its group. A cancellation ends the program
-    and all that it has started, and so does an output of more than 32 MiB. When it ends by itself,
-    what it left running in the background runs on, and is not waited for although it may hold the
-    output open. Raises OSError, of which OutputTooLargeError is one.
+    `on_start` gets its process id, which is also that of its group; what it returns is awaited
+    while the program runs, and cancelled soon after its end. A cancellation ends the program and
+    all that it has started, and so does an error of `on_start`, or an output of more than 32 MiB.
+    When it ends by itself, what it left running in the background runs on, and is not waited for
+    although it may hold the output open. Raises OSError, of which OutputTooLargeError is one.
     """
     output, errors = bytearray(), bytearray()
     source = subprocess.DEVNULL if given is None else subprocess.PIPE
 
     with anyio.CancelScope(shield=True):
         process = await start_program(words, source=source, folder=folder, environment=environment)
+    failures: list[Exception] = []
+
+    async def finish(starting: Awaitable[None]) -> None:
+        try:
+            await starting
+        except Exception as error:
+            # Not to be wrapped by the task group.
+            failures.append(error)
+            group.cancel_scope.cancel()
+
     async with process:
         try:
-            await tell_start(on_start, process.pid)
-
+            starting = None if on_start is None else on_start(process.pid)
             async with anyio.create_task_group() as group:
+                # While it is sent its message: some wait for that no longer than a moment.
+                if starting is not None:
+                    group.start_soon(finish, starting)
                 group.start_soon(_collect, process.stdout, output)
                 group.start_soon(keep_end, process.stderr, errors)
                 if given is not None:
@@ -80,6 +92,9 @@ async def run_program(
 
                 exit_code = await process.wait()
                 group.cancel_scope.deadline = anyio.current_time() + _GRACE_SECONDS
+
+            if failures:
+                raise failures[0]
         except BaseException as ended:
             end_group(process)
             if isinstance(ended, BaseExceptionGroup):
@@ -150,10 +165,3 @@ async def _give(process: Process, given: bytes) -> None:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await process.stdin.send(given)
         await process.stdin.aclose()
-
-
-async def tell_start(on_start: OnStart | None, pid: int) -> None:
-    """Call `on_start` where there is one."""
-    told = None if on_start is None else on_start(pid)
-    if told is not None:
-        await told

@@ -277,7 +277,12 @@ def test_programs_are_asked_while_the_database_is_away(
 ) -> None:
     """No task fails for it, and everything else in the process goes on."""
     answers = tmp_path / "agent.py"
-    answers.write_text(f"import sys\nsys.stdin.read()\nprint({report()!r})\n")
+    # As Claude Code, it waits no longer than a moment for its message.
+    answers.write_text(
+        "import select, sys\n"
+        "if not select.select([sys.stdin], [], [], 1.5)[0]: sys.exit('no message came')\n"
+        f"sys.stdin.read()\nprint({report()!r})\n"
+    )
     graph = replace(
         one_wave(4, parallel=4),
         agents=(GraphAgent("worker", run="command", command=(sys.executable, str(answers))),),
@@ -325,3 +330,38 @@ def test_programs_are_asked_while_the_database_is_away(
     logged = [record.getMessage() for record in caplog.records]
     assert 1 <= sum("the database does not answer" in each for each in logged) <= 3
     assert logged[-1] == "the database answers again"
+
+
+def test_a_server_that_falls_silent_ends_calls_before_their_leases_end(
+    database: Database, tmp_path: Path
+) -> None:
+    """It keeps the connection, and no error says that the leases were not renewed."""
+    ended: list[float] = []
+
+    async def agent(_: str) -> str:
+        relay.silence()
+        began = time.monotonic()
+        try:
+            await anyio.sleep(60)
+        finally:
+            ended.append(time.monotonic() - began)
+            relay.pass_on()
+        return report()
+
+    with (
+        Place(tmp_path, database.url()) as place,
+        Relay(Path(database.socket) / ".s.PGSQL.5432") as relay,
+    ):
+        run = place.ledger.create(one_wave(1, parallel=1), input={})
+        url = f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?sslmode=disable"
+        store = open_store(url, project=tmp_path, project_id="shop")
+        ledger = Ledger(store, lease_seconds=3.0, grace_seconds=1.0)
+        makers = agent_makers(
+            ledger.graph(ledger.run(run)), project=tmp_path, given={"worker": agent}
+        )
+        assert anyio.run(Runner(ledger, run, makers, project=tmp_path).run_task, "t00")
+        store.close()
+        # Whoever comes next may ask it again.
+        assert place.states(run) == {"t00": "ready"}
+        check_run(place.store, run)
+    assert 2.0 < ended[0] < 3.0

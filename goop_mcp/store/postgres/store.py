@@ -290,27 +290,30 @@ class PostgresStore:
             return None
         until, pause = max(deadline, time.monotonic() + _SHORT_PATIENCE), 0.05
         while True:
-            with (
-                suppress(StoreError),
-                self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,
-            ):
-                history = schema.history_of(connection)
-                # Of a standby nothing is known yet.
-                if history is not None:
-                    self._history = history
-                    # Another server, which may not have this change, and may have used its number
-                    # for another one.
-                    if history[0] != known[0]:
-                        return None
+            history = status = None
+            try:
+                with self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection:
+                    history = schema.history_of(connection)
                     status = schema.status_of(connection, number)
-                    # A crash loses changes that were not on disk, and the numbers of those are used
-                    # again.
-                    if status == "committed" and history == known:
-                        return True
-                    if status in ("aborted", "unknown"):
-                        return False
-                    if history != known:
-                        return None
+            except StoreError as error:
+                # As when the store was closed meanwhile.
+                if not error.retryable:
+                    return None
+
+            # Nothing is known yet of a standby.
+            if history is not None and status is not None:
+                self._history = history
+                # Another server may not have this change, and may have used its number for another
+                # one.
+                if history[0] != known[0]:
+                    return None
+                # A crash loses changes that were not on disk, and their numbers are used again.
+                if status == "committed" and history == known:
+                    return True
+                if status in ("aborted", "unknown"):
+                    return False
+                if history != known:
+                    return None
 
             if time.monotonic() + pause > until:
                 return None
