@@ -609,7 +609,7 @@ class RunChange:
             # The event is written already: a refused answer rolls the whole change back, it too.
             if answer not in step.answers:
                 raise RunError(
-                    f"{answer!r} is no answer of {row.id}; expected one of"
+                    f"{row.id} does not take the answer {answer!r}; expected one of"
                     f" {', '.join(step.answers)}"
                 )
             result = as_json({"answer": answer, "note": note, "by": by})

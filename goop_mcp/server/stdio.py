@@ -283,7 +283,7 @@ def _why_unreadable(error: Exception) -> dict[str, str | int]:
         text = f"the line is not JSON ({first['msg']}); send one message of JSON-RPC on a line"
         return {"code": PARSE_ERROR, "message": text}
 
-    text = "the line is no message of JSON-RPC; send its params as an object and its method as text"
+    text = "the line is not a JSON-RPC message; send its params as an object and its method as text"
     return {"code": INVALID_REQUEST, "message": text}
 
 

@@ -88,7 +88,7 @@ def _defect(rule: Rule) -> str | None:
         for each in models
     ):
         return (
-            "model is no class of envelopes; expected one of goop_mcp.protocols, such as Report, or"
+            "model is not an envelope class; expected one of goop_mcp.protocols, such as Report, or"
             " several"
         )
 

@@ -200,7 +200,7 @@ FOREIGN_BLOCK = ENVELOPE_RULES.add(
     strict=Severity.WARNING,
     catches="agent_request only: an `xml` fence with another root; ignored",
     why=(
-        "A task about a pom.xml shows one. It is no handoff, and the agent that gets the prompt"
+        "A task about a pom.xml shows one. It is not a handoff, and the agent that gets the prompt"
         " should know so too."
     ),
     fix="Nothing to do unless the block was meant as the handoff: its root is <agent_request>.",

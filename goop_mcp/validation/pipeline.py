@@ -26,7 +26,7 @@ __all__ = ["Examination", "examine", "validate"]
 
 
 _FIELDS_ALONE = (
-    "JSON fields alone are no envelope: write it from them with the tool build_report, or with"
+    "JSON fields alone are not an envelope: write it from them with the tool build_report, or with"
     " `goop-mcp reports build --protocol NAME --json FILE`."
 )
 
