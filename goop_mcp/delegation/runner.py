@@ -390,18 +390,20 @@ class Runner:
         # Nothing is claimed besides, also not as the report is accepted.
         # Set before the work: accepting the report would claim the next task otherwise.
         self._is_stopping = True
-        async with self._leaving():
-            found = await self._claim(task)
-            if isinstance(found, Nothing):
-                # It may have been accepted by a runner that was killed before it recorded the
-                # report: whoever delivers tasks comes back to this one, and to no other.
-                await self._record_reports(task)
-                return False
+        # What `stop` ends has to be given back too.
+        with anyio.CancelScope() as self._scope:
+            async with self._leaving():
+                found = await self._claim(task)
+                if isinstance(found, Nothing):
+                    # It may have been accepted by a runner that was killed before it recorded the
+                    # report: whoever delivers tasks comes back to this one, and to no other.
+                    await self._record_reports(task)
+                    return False
 
-            self._busy.add(found.key)
-            known = await self._stored(self._ledger.run, self._run)
-            with in_trace_of(known), anyio.CancelScope() as self._scope:
-                await self._at_work(partial(self._work_safely, found))
+                self._busy.add(found.key)
+                known = await self._stored(self._ledger.run, self._run)
+                with in_trace_of(known):
+                    await self._at_work(partial(self._work_safely, found))
 
         await self._show_events()
         return True
