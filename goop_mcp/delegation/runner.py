@@ -839,13 +839,16 @@ class Runner:
                 self._seen = row.seq
                 self._on_event(row)
 
-    async def _stored(self, act: Callable[..., T], *args: object) -> T:
-        """Run a step of the ledger, and again while the database is away; nothing is lost then."""
+    async def _stored(self, act: Callable[..., T], *args: object, abandon: bool = False) -> T:
+        """Run a step of the ledger, and again while the database is away; nothing is lost then.
+
+        A cancellation waits for the end of the step, with `abandon` it does not.
+        """
         patience = monotonic() + _PATIENCE
         pause = 0.1
         while True:
             try:
-                found = await anyio.to_thread.run_sync(act, *args)
+                found = await anyio.to_thread.run_sync(act, *args, abandon_on_cancel=abandon)
             except StoreError as error:
                 if monotonic() + pause > patience:
                     raise
@@ -990,7 +993,10 @@ class TaskCaller:
         # possible, and on a machine that stands still, the next runner ends it.
         began = started(pid)
         watch_program(self._call.key, pid, began)
-        return self._runner._stored(self._runner._ledger.set_program, self._claim, pid, began)
+        # A database that falls silent keeps neither a program alive whose lease or time has ended,
+        # nor back the answer of one that has ended.
+        step = partial(self._runner._ledger.set_program, self._claim, pid, began)
+        return self._runner._stored(step, abandon=True)
 
 
 class TaskFallback:
