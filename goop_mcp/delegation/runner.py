@@ -390,18 +390,20 @@ class Runner:
         # Nothing is claimed besides, also not as the report is accepted.
         # Set before the work: accepting the report would claim the next task otherwise.
         self._is_stopping = True
-        async with self._leaving():
-            found = await self._claim(task)
-            if isinstance(found, Nothing):
-                # It may have been accepted by a runner that was killed before it recorded the
-                # report: whoever delivers tasks comes back to this one, and to no other.
-                await self._record_reports(task)
-                return False
+        # What `stop` ends has to be given back too.
+        with anyio.CancelScope() as self._scope:
+            async with self._leaving():
+                found = await self._claim(task)
+                if isinstance(found, Nothing):
+                    # It may have been accepted by a runner that was killed before it recorded the
+                    # report: whoever delivers tasks comes back to this one, and to no other.
+                    await self._record_reports(task)
+                    return False
 
-            self._busy.add(found.key)
-            known = await self._stored(self._ledger.run, self._run)
-            with in_trace_of(known), anyio.CancelScope() as self._scope:
-                await self._at_work(partial(self._work_safely, found))
+                self._busy.add(found.key)
+                known = await self._stored(self._ledger.run, self._run)
+                with in_trace_of(known):
+                    await self._at_work(partial(self._work_safely, found))
 
         await self._show_events()
         return True
@@ -837,13 +839,16 @@ class Runner:
                 self._seen = row.seq
                 self._on_event(row)
 
-    async def _stored(self, act: Callable[..., T], *args: object) -> T:
-        """Run a step of the ledger, and again while the database is away; nothing is lost then."""
+    async def _stored(self, act: Callable[..., T], *args: object, abandon: bool = False) -> T:
+        """Run a step of the ledger, and again while the database is away; nothing is lost then.
+
+        A cancellation waits for the end of the step, with `abandon` it does not.
+        """
         patience = monotonic() + _PATIENCE
         pause = 0.1
         while True:
             try:
-                found = await anyio.to_thread.run_sync(act, *args)
+                found = await anyio.to_thread.run_sync(act, *args, abandon_on_cancel=abandon)
             except StoreError as error:
                 if monotonic() + pause > patience:
                     raise
@@ -988,7 +993,10 @@ class TaskCaller:
         # possible, and on a machine that stands still, the next runner ends it.
         began = started(pid)
         watch_program(self._call.key, pid, began)
-        return self._runner._stored(self._runner._ledger.set_program, self._claim, pid, began)
+        # A database that falls silent keeps neither a program alive whose lease or time has ended,
+        # nor back the answer of one that has ended.
+        step = partial(self._runner._ledger.set_program, self._claim, pid, began)
+        return self._runner._stored(step, abandon=True)
 
 
 class TaskFallback:

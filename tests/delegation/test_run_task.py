@@ -8,6 +8,8 @@ import anyio
 import pytest
 
 from goop_mcp.delegation import RunError, run_task
+from goop_mcp.delegation.agents import agent_makers
+from goop_mcp.delegation.runner import Runner
 from goop_mcp.errors import GoopError
 from goop_mcp.store.failpoints import Failpoint, install
 from goop_mcp.store.graph_rows import GraphTaskRow
@@ -73,6 +75,25 @@ async def test_a_cancelled_call_gives_its_task_back(any_place: Place, tmp_path: 
 
     done = await run_task(any_place.store, run, "a", agents={"worker": fast}, project=tmp_path)
     assert done.state == "accepted"
+
+
+async def test_a_runner_that_is_stopped_at_once_gives_its_task_back(
+    any_place: Place, tmp_path: Path
+) -> None:
+    """As the second signal to a worker of procrastinate does."""
+
+    async def worker(_: str) -> str:
+        runner.stop()
+        await anyio.sleep_forever()
+        return report()
+
+    run = any_place.ledger.create(chain(), input={})
+    makers = agent_makers(chain(), project=tmp_path, given={"worker": worker})
+    runner = Runner(any_place.ledger, run, makers, project=tmp_path)
+    with anyio.fail_after(30):
+        assert await runner.run_task("a")
+    assert any_place.states(run) == {"a": "ready", "b": "waiting"}
+    check_run(any_place.store, run)
 
 
 @pytest.mark.parametrize(("change", "state"), [(2, "ready"), (3, "accepted")])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 import apsw
 import pytest
 from psycopg.sql import SQL, Identifier
@@ -20,13 +21,14 @@ from psycopg.sql import SQL, Identifier
 from goop_mcp.delegation.agents import agent_makers
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Claim, Ledger
-from goop_mcp.delegation.parts import GraphAgent
+from goop_mcp.delegation.parts import GraphAgent, GraphRetry
 from goop_mcp.delegation.processes import this_process
 from goop_mcp.delegation.runner import GraphOutcome, Runner
 from goop_mcp.errors import StoreUnavailableError
 from goop_mcp.store.failpoints import Failpoint, install
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
+from tests.delegation.agent_program import lives
 from tests.delegation.reports import report
 from tests.delegation.runners import USUAL, Place, check_run, one_wave, within
 from tests.postgres import OWNER, Database, Server
@@ -330,6 +332,94 @@ def test_programs_are_asked_while_the_database_is_away(
     logged = [record.getMessage() for record in caplog.records]
     assert 1 <= sum("the database does not answer" in each for each in logged) <= 3
     assert logged[-1] == "the database answers again"
+
+
+def test_a_silent_server_keeps_no_program_beyond_its_lease(
+    database: Database, tmp_path: Path
+) -> None:
+    """Also while the start of the program is still being written down."""
+    program, began = tmp_path / "agent.py", tmp_path / "began"
+    program.write_text(
+        "import os, sys, time\n"
+        f"open({str(began)!r}, 'w').write(f'{{os.getpid()}} ')\n"
+        "time.sleep(60)\n"
+    )
+    graph = replace(
+        one_wave(1, parallel=1),
+        agents=(GraphAgent("worker", run="command", command=(sys.executable, str(program))),),
+    )
+    commits, silent, ended = itertools.count(), list[float](), list[float]()
+
+    def fall_silent(message: bytes) -> None:
+        """Let the runner join and claim its task."""
+        if b"; COMMIT" in message and next(commits) == 2:
+            silent.append(time.monotonic())
+            relay.silence()
+
+    def watch() -> None:
+        within(20, lambda: began.exists() and began.read_text().endswith(" "))
+        within(20, lambda: not lives(int(began.read_text())))
+        ended.append(time.monotonic() - silent[0])
+        relay.pass_on()
+
+    async def play(runner: Runner) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(anyio.to_thread.run_sync, watch)
+            assert await runner.run_task("t00")
+
+    with (
+        Place(tmp_path, database.url()) as place,
+        Relay(Path(database.socket) / ".s.PGSQL.5432") as relay,
+    ):
+        run = place.ledger.create(graph, input={})
+        url = f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?sslmode=disable"
+        store = open_store(url, project=tmp_path, project_id="shop")
+        store.write(lambda writing: writing.next_revision())
+        relay.cut(fall_silent)
+        ledger = Ledger(store, lease_seconds=3.0, grace_seconds=1.0)
+        anyio.run(
+            play, Runner(ledger, run, agent_makers(graph, project=tmp_path), project=tmp_path)
+        )
+        store.close()
+        # Whoever comes next may ask it again.
+        assert place.states(run) == {"t00": "ready"}
+        check_run(place.store, run)
+    assert ended[0] < 3.0
+
+
+def test_an_answer_is_kept_while_the_start_of_its_program_cannot_be_written(
+    tmp_path: Path,
+) -> None:
+    """Its time limit passes meanwhile, which is no reason to ask again."""
+    program, asked = tmp_path / "agent.py", tmp_path / "asked"
+    program.write_text(
+        f"import sys\nopen({str(asked)!r}, 'a').write('x')\nsys.stdin.read()\nprint({report()!r})\n"
+    )
+    worker = GraphAgent(
+        "worker",
+        run="command",
+        command=(sys.executable, str(program)),
+        retry=GraphRetry(attempt_timeout=4.0),
+    )
+    graph = replace(one_wave(1, parallel=1), agents=(worker,))
+    changes = itertools.count()
+
+    def stand_still(point: Failpoint) -> None:
+        # The runner has joined and claimed its task.
+        if point == Failpoint.COMMIT and next(changes) == 2:
+            time.sleep(6)
+
+    with Place(tmp_path, None) as place:
+        run = place.ledger.create(graph, input={})
+        install(stand_still)
+        try:
+            makers = agent_makers(graph, project=tmp_path)
+            done = anyio.run(Runner(place.ledger, run, makers, project=tmp_path).run)
+        finally:
+            install(None)
+        assert done, done
+        check_run(place.store, run)
+    assert asked.read_text() == "x"
 
 
 def test_a_server_that_falls_silent_ends_calls_before_their_leases_end(
