@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goop_mcp.redaction import PRIVATE, REDACTED, may_hold_secrets, redact
+from goop_mcp.redaction.on_use import on_use
 from tests.growth import assert_linear
 from tests.repository import ROOT, project_files
 from tests.secret_shapes import LOOK_ALIKES
@@ -341,3 +342,14 @@ def test_a_text_with_a_secret_on_a_line_of_its_own_is_never_kept_whole(
     text: str, secret: str
 ) -> None:
     assert redact(f"{text}\n{secret}\n").count >= 1
+
+
+def test_a_pattern_is_compiled_for_the_texts_that_many_others_came_before() -> None:
+    late = on_use("token")
+    texts = ["x" * 1_000] * 150
+    assert [late.should_search(each) for each in texts].index(True) == 100
+    assert not on_use("token").should_search("x" * 1_000)
+    # Compiled already, for a text that needed it.
+    late = on_use("token")
+    late()
+    assert late.should_search("x")

@@ -268,7 +268,7 @@ class Ledger:
         add = self._adding(graph, input, options, reuse=reuse)
 
         def write(writing: WriteTransaction) -> Begun:
-            _register(writing, runner)
+            _register(writing, runner, is_new=True)
             change = add(writing)
             # A runner that dies after this leaves a run whose task is taken over, as any other.
             claims, seconds = self._claim(change, runner)
@@ -541,20 +541,13 @@ class Ledger:
 
     def register(self, runner: ThisProcess) -> None:
         """Add this process to the runners; a second time changes nothing."""
-
-        def write(writing: WriteTransaction) -> None:
-            # Repeated where the answer of the database never came.
-            if writing.graphs.runner(runner.owner) is None:
-                _register(writing, runner)
-
-        self.store.write(write)
+        self.store.write(lambda writing: _register(writing, runner))
 
     def join(self, id: str, runner: ThisProcess) -> GraphRunRow:
         """Add this process to the runners, as `register` does; return the run that it works on."""
 
         def write(writing: WriteTransaction) -> GraphRunRow:
-            if writing.graphs.runner(runner.owner) is None:
-                _register(writing, runner)
+            _register(writing, runner)
             return find_run(writing, id)
 
         return self.store.write(write)
@@ -1234,7 +1227,11 @@ def _measure(claim: Claim, state: str) -> None:
     )
 
 
-def _register(writing: WriteTransaction, runner: ThisProcess) -> None:
+def _register(writing: WriteTransaction, runner: ThisProcess, *, is_new: bool = False) -> None:
+    # Known already where a step is repeated because the answer of the database never came.
+    if not is_new and writing.graphs.runner(runner.owner) is not None:
+        return
+
     now = epoch(writing.now())
     # Runners that crashed never say goodbye.
     writing.graphs.remove_runners(before=now - _OLD_RUNNERS)

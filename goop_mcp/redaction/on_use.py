@@ -31,10 +31,10 @@ class LatePattern:
             self._pattern = re.compile(source, self._flags)
         return self._pattern
 
-    def is_worth(self, text: str) -> bool:
-        """Return whether to search `text` with the pattern at once, and not for its words first.
+    def should_search(self, text: str) -> bool:
+        """Return whether to search `text` with the pattern at once, not for its words before.
 
-        So it is once the pattern is compiled, or many texts were searched without it.
+        So it is once the pattern is compiled, and after 100,000 characters that were asked about.
         """
         self._searched += len(text)
         return self._pattern is not None or self._searched > _COMPILED_AFTER

@@ -195,7 +195,7 @@ def may_begin_token(runs: Sequence[str]) -> bool:
     # With a backslash before each, as it may have stood after one: too many begin then, and none
     # too few.
     words = "\\".join(("", *runs))
-    is_likely = _PREFIX.is_worth(words) or any(prefix in words for prefix in _BY_PREFIX)
+    is_likely = _PREFIX.should_search(words) or any(prefix in words for prefix in _BY_PREFIX)
     return is_likely and _PREFIX().search(words) is not None
 
 

@@ -90,12 +90,18 @@ async def run_program(
                 if given is not None:
                     group.start_soon(_give, process, given)
 
-                exit_code = await process.wait()
+                try:
+                    exit_code = await process.wait()
+                except BaseException:
+                    # At once: `starting` may wait for a thread that no cancellation ends.
+                    end_group(process)
+                    raise
                 group.cancel_scope.deadline = anyio.current_time() + _GRACE_SECONDS
 
             if failures:
                 raise failures[0]
         except BaseException as ended:
+            # Also where `on_start` itself failed, before anything was waited for.
             end_group(process)
             if isinstance(ended, BaseExceptionGroup):
                 # Of the task group, which wraps what one of its tasks raised.

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from goop_mcp import ask_until_accepted
@@ -223,6 +224,33 @@ def test_programs_are_known_while_they_run(tmp_path: Path) -> None:
     anyio.run(lambda: ask_until_accepted(one, "x", policy=policy))
     assert started == [int((tmp_path / "pid").read_text())]
     assert os.environ.get("GOOP_RUN") is None
+
+
+@both_backends
+def test_a_program_ends_with_its_call_while_its_start_is_still_written_down(
+    backend: str, tmp_path: Path
+) -> None:
+    """A thread that writes is waited for, and the program is not what waits."""
+    started: list[int] = []
+    alive: list[bool] = []
+
+    def write() -> None:
+        time.sleep(2)
+        alive.append(is_alive(started[0]))
+
+    async def on_start(pid: int) -> None:
+        started.append(pid)
+        await anyio.to_thread.run_sync(write)
+
+    async def talk() -> None:
+        words = program(tmp_path, "time.sleep(60)")
+        agent = CommandLineAgent(command=lambda *_: words, read=Answer, folder=tmp_path)
+        agent.on_start = on_start
+        with anyio.move_on_after(0.5):
+            await agent.ask(Message("Begin."))
+
+    run(backend, talk)
+    assert alive == [False]
 
 
 def test_the_first_message_of_another_round_goes_on_in_the_conversation(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from goop_mcp.store.opening import open_store
 from tests.delegation.agent_program import lives
 from tests.delegation.reports import report
 from tests.delegation.runners import USUAL, Place, check_run, one_wave, within
-from tests.postgres import OWNER, Database, Server
+from tests.postgres import Database, Server
 from tests.store.postgres.relay import CutOff, Relay
 
 if sys.platform != "win32":
@@ -215,13 +215,9 @@ def test_connections_that_break_while_changes_are_committed(
     database: Database, tmp_path: Path, parallel: int, cut_off: CutOff
 ) -> None:
     """The server says afterwards whether they were, so that nobody is asked a second time."""
-    with (
-        Place(tmp_path, database.url()) as place,
-        Relay(Path(database.socket) / ".s.PGSQL.5432") as relay,
-    ):
+    with Place(tmp_path, database.url()) as place, Relay(database) as relay:
         counts = itertools.count()
-        url = f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?sslmode=disable"
-        store = open_store(url, project=tmp_path, project_id="shop")
+        store = open_store(relay.url, project=tmp_path, project_id="shop")
         store.write(lambda writing: writing.next_revision())
         # Not the first, which adds the run: that is not repeated by itself.
         relay.cut(lambda data: cut_off if b"; COMMIT" in data and next(counts) % 3 == 1 else None)
@@ -312,13 +308,9 @@ def test_programs_are_asked_while_the_database_is_away(
             group.cancel_scope.cancel()
         return done
 
-    with (
-        Place(tmp_path, database.url()) as place,
-        Relay(Path(database.socket) / ".s.PGSQL.5432") as relay,
-    ):
+    with Place(tmp_path, database.url()) as place, Relay(database) as relay:
         run = place.ledger.create(graph, input={})
-        url = f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?sslmode=disable"
-        store = open_store(url, project=tmp_path, project_id="shop")
+        store = open_store(relay.url, project=tmp_path, project_id="shop")
         makers = agent_makers(graph, project=tmp_path)
         store.write(lambda writing: writing.next_revision())
         relay.cut(go_away)
@@ -367,13 +359,9 @@ def test_a_silent_server_keeps_no_program_beyond_its_lease(
             group.start_soon(anyio.to_thread.run_sync, watch)
             assert await runner.run_task("t00")
 
-    with (
-        Place(tmp_path, database.url()) as place,
-        Relay(Path(database.socket) / ".s.PGSQL.5432") as relay,
-    ):
+    with Place(tmp_path, database.url()) as place, Relay(database) as relay:
         run = place.ledger.create(graph, input={})
-        url = f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?sslmode=disable"
-        store = open_store(url, project=tmp_path, project_id="shop")
+        store = open_store(relay.url, project=tmp_path, project_id="shop")
         store.write(lambda writing: writing.next_revision())
         relay.cut(fall_silent)
         ledger = Ledger(store, lease_seconds=3.0, grace_seconds=1.0)
@@ -438,13 +426,9 @@ def test_a_server_that_falls_silent_ends_calls_before_their_leases_end(
             relay.pass_on()
         return report()
 
-    with (
-        Place(tmp_path, database.url()) as place,
-        Relay(Path(database.socket) / ".s.PGSQL.5432") as relay,
-    ):
+    with Place(tmp_path, database.url()) as place, Relay(database) as relay:
         run = place.ledger.create(one_wave(1, parallel=1), input={})
-        url = f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?sslmode=disable"
-        store = open_store(url, project=tmp_path, project_id="shop")
+        store = open_store(relay.url, project=tmp_path, project_id="shop")
         ledger = Ledger(store, lease_seconds=3.0, grace_seconds=1.0)
         makers = agent_makers(
             ledger.graph(ledger.run(run)), project=tmp_path, given={"worker": agent}

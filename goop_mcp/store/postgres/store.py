@@ -293,6 +293,7 @@ class PostgresStore:
             history = status = None
             try:
                 with self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection:
+                    connection.patience = _SHORT_PATIENCE
                     history = schema.history_of(connection)
                     status = schema.status_of(connection, number)
             except StoreError as error:

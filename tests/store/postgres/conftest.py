@@ -7,6 +7,7 @@ import pytest
 
 from goop_mcp.store.postgres import PostgresStore
 from tests.postgres import Database
+from tests.store.postgres.relay import Relay
 
 OpenStore = Callable[..., PostgresStore]
 
@@ -30,3 +31,10 @@ def open_store(database: Database) -> Iterator[OpenStore]:
 def store(open_store: OpenStore) -> PostgresStore:
     """Return the store of a project without rows."""
     return open_store()
+
+
+@pytest.fixture
+def relay(database: Database) -> Iterator[Relay]:
+    """Return a relay to the database."""
+    with Relay(database) as relay:
+        yield relay

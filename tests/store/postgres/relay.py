@@ -4,8 +4,9 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Literal, Self
+
+from tests.postgres import OWNER, Database
 
 __all__ = ["CutOff", "Relay"]
 
@@ -18,9 +19,9 @@ _PIECE = 65_536
 class Relay:
     """Listens on a port of the loopback and passes bytes to a server's socket, until `silence`."""
 
-    def __init__(self, server: Path) -> None:
-        """Pass on to the socket at `server`."""
-        self._server = server
+    def __init__(self, database: Database) -> None:
+        """Pass on to the server of `database`."""
+        self._database = database
         self._listening = socket.create_server(("127.0.0.1", 0))
         self._passes = threading.Event()
         self._passes.set()
@@ -29,10 +30,11 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
-    def port(self) -> int:
-        """Where it listens."""
-        port: int = self._listening.getsockname()[1]
-        return port
+    def url(self) -> str:
+        """The URL of the database through it."""
+        port = self._listening.getsockname()[1]
+        settings = "connect_timeout=2&sslmode=disable"
+        return f"postgresql://{OWNER}@127.0.0.1:{port}/{self._database.name}?{settings}"
 
     def silence(self) -> None:
         """Forward nothing from now on; new connections are still accepted."""
@@ -49,9 +51,9 @@ class Relay:
         """
         self._choose = choose
 
-    def lead_to(self, server: Path) -> None:
+    def lead_to(self, database: Database) -> None:
         """Take new connections to another server, as a name does that was given to it."""
-        self._server = server
+        self._database = database
 
     def __enter__(self) -> Self:
         return self
@@ -72,7 +74,7 @@ class Relay:
             server = socket.socket(socket.AF_UNIX)
             self._opened += [client, server]
             try:
-                server.connect(str(self._server))
+                server.connect(f"{self._database.socket}/.s.PGSQL.5432")
             except OSError:
                 # It is being started again.
                 _close(client, server)

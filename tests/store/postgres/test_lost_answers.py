@@ -3,33 +3,22 @@
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from goop_mcp.errors import StoreUnavailableError
 from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.records import MemoryFilter
-from tests.postgres import OWNER, Database, Server
+from tests.postgres import Server
 from tests.store.postgres.relay import CutOff, Relay
 from tests.store.rows import add_named
 
 
 @pytest.fixture
-def relay(database: Database) -> Iterator[Relay]:
-    with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
-        yield relay
-
-
-@pytest.fixture
-def store(database: Database, relay: Relay) -> Iterator[PostgresStore]:
-    opened = PostgresStore(url_of(relay, database), project_id="shop")
+def store(relay: Relay) -> Iterator[PostgresStore]:
+    opened = PostgresStore(relay.url, project_id="shop")
     yield opened
     opened.close()
-
-
-def url_of(relay: Relay, database: Database) -> str:
-    return f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?connect_timeout=2&sslmode=disable"
 
 
 class Once:
@@ -81,8 +70,8 @@ def test_a_change_that_did_not_arrive_was_not_made(store: PostgresStore, relay: 
 def test_nobody_knows_whether_a_change_was_on_disk_before_a_crash() -> None:
     with Server(durable=True) as server, server.database() as database:
         store = PostgresStore(database.url(), project_id="shop")
-        with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
-            relayed = PostgresStore(url_of(relay, database), project_id="shop")
+        with Relay(database) as relay:
+            relayed = PostgresStore(relay.url, project_id="shop")
             add_named(relayed, "before")
 
             def restart() -> None:
@@ -115,8 +104,8 @@ def test_what_a_server_that_crashed_says_of_a_number_is_not_believed() -> None:
     with Server(durable=True) as server, server.database() as database:
         other = PostgresStore(database.url(), project_id="other")
         add_named(other, "other-before")
-        with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
-            store = PostgresStore(url_of(relay, database), project_id="shop")
+        with Relay(database) as relay:
+            store = PostgresStore(relay.url, project_id="shop")
             add_named(store, "before")
 
             def crash(message: bytes) -> CutOff | None:
@@ -145,9 +134,9 @@ def test_a_change_that_was_lost_in_a_crash_was_not_made() -> None:
     with (
         Server(durable=True) as server,
         server.database() as database,
-        Relay(Path(database.socket) / ".s.PGSQL.5432") as relay,
+        Relay(database) as relay,
     ):
-        store = PostgresStore(url_of(relay, database), project_id="shop")
+        store = PostgresStore(relay.url, project_id="shop")
         add_named(store, "before")
 
         def crash(message: bytes) -> CutOff | None:
@@ -179,8 +168,8 @@ def test_another_server_at_the_same_address_is_not_asked() -> None:
         store = PostgresStore(copied.url(), project_id="shop")
         store.write(lambda writing: writing.next_revision())
         store.close()
-        with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
-            store = PostgresStore(url_of(relay, database), project_id="shop")
+        with Relay(database) as relay:
+            store = PostgresStore(relay.url, project_id="shop")
             add_named(store, "before")
             # So many that the number of the change is that of one of them.
             with copied.connect() as there:
@@ -190,7 +179,7 @@ def test_another_server_at_the_same_address_is_not_asked() -> None:
             def switch(message: bytes) -> CutOff | None:
                 if b"; COMMIT" not in message:
                     return None
-                relay.lead_to(Path(copied.socket) / ".s.PGSQL.5432")
+                relay.lead_to(copied)
                 return "message"
 
             relay.cut(switch)
@@ -203,8 +192,8 @@ def test_a_server_that_took_over_is_not_asked_about_changes_of_the_one_before() 
     """It may not have that change, and may have used its number for another one."""
     with Server(durable=True) as server, server.database() as database:
         store = PostgresStore(database.url(), project_id="shop")
-        with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
-            relayed = PostgresStore(url_of(relay, database), project_id="shop")
+        with Relay(database) as relay:
+            relayed = PostgresStore(relay.url, project_id="shop")
             add_named(relayed, "before")
 
             def fail_over(message: bytes) -> CutOff | None:

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from goop_mcp.errors import StoreError, StoreUnavailableError
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.records import MemoryFilter
-from tests.postgres import OWNER, Database
+from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.relay import Relay
 from tests.store.rows import add_named
@@ -22,15 +21,8 @@ BOUND = 45.0
 
 
 @pytest.fixture
-def relay(database: Database) -> Iterator[Relay]:
-    with Relay(Path(database.socket) / ".s.PGSQL.5432") as relay:
-        yield relay
-
-
-@pytest.fixture
-def store(database: Database, relay: Relay) -> Iterator[PostgresStore]:
-    url = f"postgresql://{OWNER}@127.0.0.1:{relay.port}/{database.name}?connect_timeout=2&sslmode=disable"
-    opened = PostgresStore(url, project_id="shop", answer_within=PATIENCE)
+def store(relay: Relay) -> Iterator[PostgresStore]:
+    opened = PostgresStore(relay.url, project_id="shop", answer_within=PATIENCE)
     yield opened
     opened.close()
 
