@@ -270,6 +270,18 @@ def test_what_a_runner_works_on_is_not_taken_from_it_by_itself(place: Place) -> 
     check_run(place.store, run)
 
 
+def test_the_leases_of_more_tasks_than_one_statement_takes_are_renewed(place: Place) -> None:
+    ledger, me = place.ledger, this_process()
+    ledger.register(me)
+    run = ledger.create(one_wave(40, parallel=40), input={})
+    claims = [ledger.claim(run, me) for _ in range(40)]
+    ids = [each.row.id for each in claims if isinstance(each, Claim)]
+    assert len(ids) == 40
+    assert sorted(ledger.renew(me, [*ids, "another"])) == sorted(ids)
+    assert ledger.renew(me, ids[:17]) == ids[:17]
+    assert ledger.renew(me, []) == []
+
+
 def test_programs_are_asked_while_the_database_is_away(
     database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
