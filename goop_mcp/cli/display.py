@@ -239,6 +239,10 @@ def event_line(event: GraphEventRow) -> str | None:
 
     if event.what == "kept":
         return f"{event.task}: kept ({excerpt(data['message'], 200)})"
+    if event.what == "not_recorded":
+        # Of the present round where none is named.
+        which = f"report of round {data['round'] + 1}" if "round" in data else "report"
+        return f"{event.task}: {which} not recorded ({excerpt(data['message'], 200)})"
     if event.what == "lease_lost":
         return f"{event.task}: its runner is gone; another one goes on"
 

@@ -33,7 +33,7 @@ from goop_mcp.services.record_attempts import record_attempts
 from goop_mcp.services.runs import read_view, record_task
 from goop_mcp.services.task_replies import TaskJudge
 from goop_mcp.settings import Settings
-from goop_mcp.store.graph_rows import GraphEventRow, GraphTaskRow
+from goop_mcp.store.graph_rows import GraphEventRow, GraphReportRow
 from goop_mcp.workspace.layout import FOLDER
 
 __all__ = [
@@ -226,14 +226,14 @@ def record_by_hand(application: AppContext, run: str, task: str) -> None:
             show(f"{remark}\n")
 
 
-def _recorder(application: AppContext) -> Callable[[GraphTaskRow], int] | None:
+def _recorder(application: AppContext) -> Callable[[GraphReportRow], int] | None:
     """Return what records the report of a task in the project, None outside of one."""
     if not _is_project(application):
         return None
 
-    def record(row: GraphTaskRow) -> int:
+    def record(report: GraphReportRow) -> int:
         context = application.writing_context()
-        return record_task(context, row, rules=application.rules, now=written(utc_now()))
+        return record_task(context, report, rules=application.rules, now=written(utc_now()))
 
     return record
 

@@ -146,7 +146,7 @@ def show_run(
         store = application.store
         view = read_view(store, run)
         if task is not None:
-            _show_task(store, run, task, output=output)
+            _show_task(store, view, task, output=output)
             return 0
 
         if watch:
@@ -154,7 +154,7 @@ def show_run(
         show_run_lines(view)
         if output:
             for each in view.tasks:
-                _show_task(store, run, each, output=True)
+                _show_task(store, view, each, output=True)
 
     return A_PERSON if view.state == "waiting_for_person" else 0
 
@@ -183,11 +183,13 @@ def _watched(store: Store, run: str) -> RunView:
         time.sleep(_SECONDS)
 
 
-def _show_task(store: Store, run: str, task: str, *, output: bool) -> None:
-    row = store.read(lambda reading: find_task(reading, run, task))
-    attempts = store.read(lambda reading: reading.graphs.attempts(run, task))
+def _show_task(store: Store, view: RunView, task: str, *, output: bool) -> None:
+    row = store.read(lambda reading: find_task(reading, view.id, task))
+    attempts = store.read(lambda reading: reading.graphs.attempts(view.id, task))
     lines = [f"# {task}: {row.state}, round {row.round + 1}"]
     lines += [f"why: {excerpt(row.message, 500)}"] if row.message else []
+    numbers = ", ".join(map(str, view.tasks[task].reports))
+    lines += [f"recorded as report {numbers}"] if numbers else []
     lines += ["", "prompt:", row.prompt[:_MOST_OUTPUT]] if row.prompt else []
     for each in attempts:
         ended: dict[str, Any] = json.loads(each.outcome) if each.outcome is not None else {}

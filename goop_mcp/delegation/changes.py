@@ -18,6 +18,7 @@ from goop_mcp.delegation.states import (
     ENDED,
     MOVING,
     RUN_ENDED,
+    WITH_REPORT,
     NeededStep,
     RunState,
     may_move,
@@ -32,6 +33,7 @@ from goop_mcp.store.graph_rows import (
     GraphAttemptRow,
     GraphEventRow,
     GraphNeedRow,
+    GraphReportRow,
     GraphRunRow,
     GraphTaskRow,
     GraphWriter,
@@ -315,6 +317,10 @@ class RunChange:
             name: storable_text(value) if isinstance(value, str) else value
             for name, value in values.items()
         }
+        if state not in WITH_REPORT:
+            self.keep_report(row)
+            # Of one that nobody accepted, nobody else needs the text.
+            values = {"result": kept_result(row.result, self.run), **values}
         moved = row._replace(state=state, **values)
         self._rows.move_task(moved, was=row)
         self._note_move(row, moved)
@@ -322,6 +328,23 @@ class RunChange:
         if state in ENDED and row.state != state and row.kind == "task":
             self._drop_texts(row.id)
         return moved
+
+    def keep_report(self, row: GraphTaskRow) -> None:
+        """Keep the report of a task that goes on, or goes away, before somebody recorded it."""
+        # Without an owner, nobody records the reports of this run, or this one was refused.
+        is_due = row.kind == "task" and row.state in WITH_REPORT and row.owner is not None
+        if is_due and row.result is not None and row.report is None:
+            self._rows.add(
+                GraphReportRow(
+                    run=row.run,
+                    task=row.id,
+                    fence=row.fence,
+                    round=row.round,
+                    spec=row.spec,
+                    owner=row.owner,
+                    result=row.result,
+                )
+            )
 
     def _note_move(self, row: GraphTaskRow, moved: GraphTaskRow) -> None:
         # A change within a state, such as a lease, is no event.
@@ -557,6 +580,8 @@ class RunChange:
             program_pid=None,
             cancel_requested=0,
             decision=None,
+            # Of the round that is over: a person could accept it in the next one.
+            result=None,
             report=None,
             session=None if fresh else row.session,
         )
@@ -786,7 +811,7 @@ class RunChange:
         self.run = self.run._replace(edges=as_json(edges))
 
 
-def step_of(row: GraphTaskRow | RunningTask) -> GraphStep:
+def step_of(row: GraphTaskRow | RunningTask | GraphReportRow) -> GraphStep:
     """Return the task or gate of a row."""
     return _read_step(row.kind, row.spec)
 

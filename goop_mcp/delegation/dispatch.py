@@ -115,13 +115,14 @@ class RunnerMaker:
 
     def _record_left(self, record: RecordReport) -> None:
         try:
-            for row in self.ledger.left_unrecorded():
+            for report in self.ledger.left_unrecorded():
                 # Of a run for other machines, the files that the report names may not be here.
-                if not self._may_run(self.ledger.graph(self.ledger.run(row.run))):
+                if not self._may_run(self.ledger.graph(self.ledger.run(report.run))):
                     continue
-                number, why = try_to_record(record, row)
-                self.ledger.set_report(row, number, why=why)
-                _logger.info("the report of %s of %s was left: %s", row.id, row.run, why or number)
+                number, why = try_to_record(record, report)
+                self.ledger.set_report(report, number, why=why)
+                text = "the report of %s of %s was left: %s"
+                _logger.info(text, report.task, report.run, why or number)
         except GoopError as error:
             # Tried again at the next look.
             _logger.warning("what a dead runner left could not be recorded: %s", error)

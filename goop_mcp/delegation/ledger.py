@@ -39,6 +39,7 @@ from goop_mcp.delegation.reuse import Reused, known_steps, reusable_steps, reuse
 from goop_mcp.delegation.states import (
     ENDED,
     RUN_ENDED,
+    WITH_REPORT,
 )
 from goop_mcp.delegation.traces import caller_trace
 from goop_mcp.errors import GoopError
@@ -49,6 +50,7 @@ from goop_mcp.store.graph_rows import (
     CircuitRow,
     GraphAttemptRow,
     GraphReader,
+    GraphReportRow,
     GraphRunRow,
     GraphSource,
     GraphTaskRow,
@@ -398,10 +400,13 @@ class Ledger:
 
             rows = {row.id: row for row in writing.graphs.tasks(id)}
             kept = self._unchanged(writing, run, graph, rows)
+            change = RunChange(writing, run, graph)
+            for row in rows.values():
+                if row.id not in kept:
+                    change.keep_report(row)
             # What agents added belongs to what was asked before, and comes again if it must.
             writing.graphs.remove_steps(id, but=kept)
             # Made of the run as it is stored: only what differs from that is written.
-            change = RunChange(writing, run, graph)
             change.run = run._replace(
                 graph_hash=graph.digest,
                 edges="{}",
@@ -1073,31 +1078,22 @@ class Ledger:
 
         self.store.write(write)
 
-    def unrecorded(self, run: str, task: str | None = None) -> list[GraphTaskRow]:
-        """Return the accepted tasks whose reports are not recorded; of `task` only, if given."""
+    def unrecorded(self, run: str, task: str | None = None) -> list[GraphReportRow]:
+        """Return the reports that are not recorded, of `task` only, if given; oldest rounds first.
 
-        def read(reading: ReadTransaction) -> list[GraphTaskRow]:
-            if task is not None:
-                rows = [row for row in (reading.graphs.task(run, task),) if row is not None]
-            else:
-                # Only accepted tasks: the others have no report to record.
-                rows = reading.graphs.tasks(run, state="accepted")
-            return [
-                row
-                for row in rows
-                if (row.kind, row.state, row.report) == ("task", "accepted", None) and row.result
-            ]
+        The newest report of an agent is what counts: one of an earlier round has to be recorded
+        before it, whoever had to.
+        """
+        return self.store.read(lambda reading: reading.graphs.unrecorded(run, task))
 
-        return self.store.read(read)
+    def left_unrecorded(self) -> list[GraphReportRow]:
+        """Return reports of all runs whose runners died before they recorded them."""
 
-    def left_unrecorded(self) -> list[GraphTaskRow]:
-        """Return accepted tasks of all runs whose runners died before they recorded the reports."""
-
-        def read(reading: ReadTransaction) -> list[GraphTaskRow]:
-            rows = reading.graphs.tasks_to_record(limit=_MOST_RECORDED)
-            now = epoch(reading.now()) if rows else 0.0
-            owners = {row.owner: reading.graphs.runner(row.owner or "") for row in rows}
-            return [row for row in rows if self._is_gone(owners[row.owner], now)]
+        def read(reading: ReadTransaction) -> list[GraphReportRow]:
+            found = reading.graphs.left_reports(limit=_MOST_RECORDED)
+            now = epoch(reading.now()) if found else 0.0
+            owners = {each.owner: reading.graphs.runner(each.owner or "") for each in found}
+            return [each for each in found if self._is_gone(owners[each.owner], now)]
 
         return self.store.read(read)
 
@@ -1110,25 +1106,39 @@ class Ledger:
         # Also before its time, which a clock that was set back makes of it.
         return abs(now - runner.seen_at) > self.lease_seconds + self._grace
 
-    def set_report(self, row: GraphTaskRow, report: int | None, *, why: str = "") -> None:
-        """Keep the number under which the report of a task was recorded; None, and why it was not.
+    def set_report(self, report: GraphReportRow, number: int | None, *, why: str = "") -> None:
+        """Keep the number under which a report was recorded; None, and why it was not.
 
-        What was not recorded is tried again by `resume`, and no more by any runner.
+        What was not recorded is tried again by `resume`, and no more by any runner: of a round that
+        is over until that of a later one is recorded, which it must not come after.
         """
 
         def write(writing: WriteTransaction) -> None:
-            now = find_task(writing, row.run, row.id)
-            # It may run again already: the number is that of an earlier round. Or somebody else
-            # was faster, with the same report.
-            if (now.state, now.fence, now.report) != (row.state, row.fence, row.report):
-                return
-            change = self._change(writing, row.run)
-            result = now.result if report is None else kept_result(now.result, change.run)
-            change.move(now, now.state, report=report, owner=None, result=result)
-            if report is not None:
-                change.event(row.id, "recorded", {"report": report})
+            change = self._change(writing, report.run)
+            row = writing.graphs.task(report.run, report.task)
+            data: dict[str, JsonValue] = {}
+            if row is not None and row.fence == report.fence and row.state in WITH_REPORT:
+                # Somebody else was faster, with the same report.
+                if row.report is not None:
+                    return
+                result = row.result if number is None else kept_result(row.result, change.run)
+                change.move(row, row.state, report=number, owner=None, result=result)
             else:
-                change.event(row.id, "not_recorded", {"message": excerpt(why, 500)})
+                kept = writing.graphs.report(report.run, report.task, fence=report.fence)
+                if kept is None:
+                    return
+                if number is None:
+                    writing.graphs.set(kept._replace(owner=None), was=kept)
+                data["round"] = report.round
+
+            # A task that was claimed once has no earlier rounds, as nearly every one.
+            if number is not None and (data or report.fence > 1):
+                writing.graphs.remove_reports(report.run, report.task, until=report.fence)
+            if number is not None:
+                change.event(report.task, "recorded", {"report": number, **data})
+            else:
+                message = excerpt(why, 500)
+                change.event(report.task, "not_recorded", {"message": message, **data})
             change.save()
 
         self.store.write(write)

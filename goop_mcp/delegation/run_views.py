@@ -45,7 +45,7 @@ class TaskView:
     attempt: how often the agent was asked in this round, of `most` that are judged.
     since: when it was last claimed, None while nobody works on it. seconds: of all answers so far.
     rejected: why the last reply was not accepted. kept: what stands in a worktree.
-    report: its number once it is recorded.
+    reports: the numbers of its reports that are recorded, of all rounds, in their order.
     """
 
     id: str
@@ -63,7 +63,7 @@ class TaskView:
     decision: str = ""
     kept: str = ""
     added_by: str | None = None
-    report: int | None = None
+    reports: tuple[int, ...] = ()
     answers: tuple[str, ...] = ()
 
 
@@ -129,9 +129,13 @@ class RunView:
         elif event.what == "kept":
             task.kept = data["message"]
         elif event.what == "not_recorded":
-            task.kept = f"the report is not recorded: {data['message']}"
+            of_round = f" of round {data['round'] + 1}" if "round" in data else ""
+            task.kept = f"the report{of_round} is not recorded: {data['message']}"
         elif event.what in ("recorded", "reused"):
-            task.kept, task.report = "", data.get("report")
+            task.kept = ""
+            # The same report of two rounds is recorded once, and one that is reused may not be.
+            numbers = [*task.reports, *([data["report"]] if "report" in data else [])]
+            task.reports = tuple(dict.fromkeys(numbers))
         elif event.what == "state":
             if data["to"] == "waiting" and data["from"] != "waiting":
                 task.round, task.attempt, task.rejected = task.round + 1, 0, ""

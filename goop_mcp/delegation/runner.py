@@ -59,7 +59,12 @@ from goop_mcp.retry.jobs import Job
 from goop_mcp.retry.loop import RetryLoop, outcome_of
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Message, Reply
-from goop_mcp.store.graph_rows import GraphAttemptRow, GraphEventRow, GraphTaskRow
+from goop_mcp.store.graph_rows import (
+    GraphAttemptRow,
+    GraphEventRow,
+    GraphReportRow,
+    GraphTaskRow,
+)
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.validation.findings import Mode, Severity
 from goop_mcp.validation.safe_json import JsonValue
@@ -97,8 +102,8 @@ _INTERRUPTED: Final = (
 _logger = logging.getLogger(__name__)
 
 OnEvent = Callable[[GraphEventRow], None]
-RecordReport = Callable[[GraphTaskRow], int]
-"""Records the report of an accepted task in the project, and returns its number.
+RecordReport = Callable[[GraphReportRow], int]
+"""Records the report that a task ended with in the project, and returns its number.
 
 It may be called twice for one report, and raises GoopError for one that is not recorded.
 """
@@ -801,15 +806,15 @@ class Runner:
             _logger.warning("the attempts of %s could not be counted: %s", claim.row.id, error)
 
     async def _record_reports(self, task: str | None = None) -> None:
-        """Record the accepted report of `task`, or all that were not; what fails is noted.
+        """Record the reports of `task`, or of all, that were not; what fails is noted.
 
         A runner that was killed between the end of a task and its record left that to the next one.
         """
         if self._record is None:
             return
-        for row in await self._stored(self._ledger.unrecorded, self._run, task):
-            number, why = await anyio.to_thread.run_sync(try_to_record, self._record, row)
-            await self._stored(partial(self._ledger.set_report, row, number, why=why))
+        for report in await self._stored(self._ledger.unrecorded, self._run, task):
+            number, why = await anyio.to_thread.run_sync(try_to_record, self._record, report)
+            await self._stored(partial(self._ledger.set_report, report, number, why=why))
 
     async def _give_up(
         self, claim: Claim, reason: str, message: str, *, person: bool = False
@@ -1010,10 +1015,10 @@ class TaskFallback:
         return await self._caller.send(self.name, message)
 
 
-def try_to_record(record: RecordReport, row: GraphTaskRow) -> tuple[int | None, str]:
+def try_to_record(record: RecordReport, report: GraphReportRow) -> tuple[int | None, str]:
     """Record the report of a task; return its number, or None and why it is not recorded."""
     try:
-        return record(row), ""
+        return record(report), ""
     except GoopError as error:
         # It is kept for people, and the task stays accepted.
         return None, str(error)

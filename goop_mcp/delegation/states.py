@@ -10,6 +10,7 @@ __all__ = [
     "MOVES",
     "MOVING",
     "RUN_ENDED",
+    "WITH_REPORT",
     "NeededStep",
     "RunState",
     "TaskState",
@@ -38,6 +39,9 @@ RUN_ENDED: Final[frozenset[str]] = frozenset({"finished", "failed", "cancelled"}
 
 MOVING: Final[frozenset[str]] = frozenset({"ready", "running", "retrying"})
 """States of tasks that go on without a person."""
+
+WITH_REPORT: Final[frozenset[str]] = frozenset({"accepted", "input_required"})
+"""States of tasks that may have ended with a report: what it was, or that it waits for a person."""
 
 # Waiting again, from any state: feedback, a changed graph, or a person who runs a task again.
 MOVES: Final[Mapping[str, frozenset[str]]] = {

@@ -23,7 +23,7 @@ from goop_mcp.protocols import validate
 from goop_mcp.routing import RoutingContext
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.record_report import Judged, record_report
-from goop_mcp.store.graph_rows import GraphEventRow, GraphRunRow, GraphTaskRow
+from goop_mcp.store.graph_rows import GraphEventRow, GraphReportRow, GraphRunRow, GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
@@ -304,32 +304,32 @@ def _expansion_of(snapshot: RunSnapshot, *, task: str, verdict: Verdict) -> Expa
 
 
 def record_task(
-    context: ProjectContext, row: GraphTaskRow, *, rules: Sequence[Rule] = (), now: str
+    context: ProjectContext, report: GraphReportRow, *, rules: Sequence[Rule] = (), now: str
 ) -> int:
-    """Record the report of an accepted task in the project's round; return its number.
+    """Record the report that a task ended with in the project's round; return its number.
 
     The same report again is found by its digest and recorded once. What it says about files is
     checked, except that of a worktree, whose files are not those of the project. Raises RunError,
     with the reason, for a report that is not recorded.
     """
-    result = json.loads(row.result or "{}")
+    result = json.loads(report.result)
     if not result.get("text"):
-        raise RunError(f"the reply of {row.id} was not kept, as --keep-output of its run says")
-    step = step_of(row)
+        raise RunError(f"the reply of {report.task} was not kept, as --keep-output of its run says")
+    step = step_of(report)
     recorded = record_report(
-        result.get("text") or "",
+        result["text"],
         RoutingContext(),
         context,
         protocol=result.get("protocol") or "auto",
         check_workspace=not isinstance(step, GraphTask) or step.workspace == "project",
-        # Of an agent the attempts are counted as its task ends; a person's task is never claimed.
-        judged=Judged(surface="record_report", counts=not row.fence),
+        # Of an agent the attempts are counted as its task ends; a person has none.
+        judged=Judged(surface="record_report", counts="by" in result),
         rules=rules,
         now=now,
     )
     number = recorded.written.report
     if number is None:
-        raise RunError(recorded.verdict.feedback or f"the reply of {row.id} holds no report")
+        raise RunError(recorded.verdict.feedback or f"the reply of {report.task} holds no report")
     return number
 
 
@@ -343,11 +343,11 @@ def record_by_hand(
     """
     ledger = Ledger(context.store)
     found: list[tuple[int | None, str]] = []
-    for row in ledger.unrecorded(run, task):
+    for report in ledger.unrecorded(run, task):
         number, why = try_to_record(
-            lambda row: record_task(context, row, rules=rules, now=now), row
+            lambda report: record_task(context, report, rules=rules, now=now), report
         )
-        ledger.set_report(row, number, why=why)
+        ledger.set_report(report, number, why=why)
         remark = (
             f"its report is not recorded, `goop-mcp runs resume {run}` tries again: {why}"
             if number is None

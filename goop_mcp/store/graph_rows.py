@@ -17,12 +17,14 @@ from goop_mcp.store.storable import refuse_unstorable_text
 
 __all__ = [
     "ACCEPTED_TASK",
+    "LEFT_REPORTS",
     "MOST_EVENTS",
     "CircuitRow",
     "GraphAttemptRow",
     "GraphEventRow",
     "GraphNeedRow",
     "GraphReader",
+    "GraphReportRow",
     "GraphRunRow",
     "GraphSource",
     "GraphTaskRow",
@@ -115,6 +117,28 @@ class GraphTaskRow(NamedTuple):
     report: int | None
 
 
+class GraphReportRow(NamedTuple):
+    """The report that a task ended with in one round, not recorded in the project yet.
+
+    Of the present round it is read from the row of the task. The next round ends that, so what is
+    not recorded by then has a row of its own. `owner` is the runner that has to record it, None
+    where nobody does or it was refused; `spec` and `result` are those of `GraphTaskRow`.
+    """
+
+    run: str
+    task: str
+    fence: int
+    round: int
+    spec: str
+    owner: str | None
+    result: str
+
+    @property
+    def kind(self) -> str:
+        """That of the row of its step: gates have no reports."""
+        return "task"
+
+
 class RunningTask(NamedTuple):
     """A task that a runner works on: columns of the same row as `GraphTaskRow`.
 
@@ -194,6 +218,7 @@ class CircuitRow(NamedTuple):
 AnyRow = (
     GraphRunRow
     | GraphTaskRow
+    | GraphReportRow
     | GraphNeedRow
     | GraphAttemptRow
     | GraphEventRow
@@ -205,6 +230,7 @@ Row = TypeVar(
     GraphRunRow,
     GraphSource,
     GraphTaskRow,
+    GraphReportRow,
     RunningTask,
     GraphAttemptRow,
     GraphEventRow,
@@ -215,6 +241,7 @@ Row = TypeVar(
 _TABLES: Final[Mapping[type, str]] = {
     GraphRunRow: "graph_runs",
     GraphTaskRow: "graph_tasks",
+    GraphReportRow: "graph_reports",
     GraphNeedRow: "graph_needs",
     GraphAttemptRow: "graph_attempts",
     GraphEventRow: "graph_events",
@@ -224,6 +251,7 @@ _TABLES: Final[Mapping[type, str]] = {
 _KEYS: Final[Mapping[type, tuple[str, ...]]] = {
     GraphRunRow: ("id",),
     GraphTaskRow: ("run", "id"),
+    GraphReportRow: ("run", "task", "fence"),
     GraphNeedRow: ("run", "task", "need"),
     GraphAttemptRow: ("run", "task", "round", "number"),
     GraphEventRow: ("run", "seq"),
@@ -320,9 +348,32 @@ _TASK: Final = _select(GraphTaskRow, "AND run = :run AND id = :id")
 _TASKS: Final = _select(GraphTaskRow, "AND run = :run ORDER BY id")
 # Ordered here and not by the database, which would read all tasks to have those few in order.
 _IN_STATE: Final = _select(GraphTaskRow, "AND run = :run AND state = :state")
-# The index of owners holds few rows of ended tasks: those whose reports are not recorded yet.
-_TO_RECORD: Final = _select(
-    GraphTaskRow, "AND owner > '' AND state = 'accepted' ORDER BY run, id LIMIT :limit"
+
+
+def _to_record(of_tasks: str, of_reports: str) -> str:
+    """Return the statement for reports that are not recorded, in rows of tasks and in their own."""
+    own = _select(GraphReportRow, of_reports)
+    present = " ".join(
+        (
+            "SELECT run, id, fence, round, spec, owner, result FROM {goop}graph_tasks WHERE {mine}",
+            of_tasks,
+            "AND kind = 'task' AND state IN ('accepted', 'input_required')",
+            "AND result IS NOT NULL AND report IS NULL",
+        )
+    )
+    return " ".join((own, "UNION ALL", present))
+
+
+_UNRECORDED: Final = _to_record("AND run = :run", "AND run = :run")
+_UNRECORDED_OF_TASK: Final = _to_record(
+    "AND run = :run AND id = :task", "AND run = :run AND task = :task"
+)
+# The indexes of owners hold few rows besides those of tasks that run.
+LEFT_REPORTS: Final = " ".join((_to_record("AND owner > ''", "AND owner > ''"), "LIMIT :limit"))
+_REPORT: Final = _select(GraphReportRow, "AND run = :run AND task = :task AND fence = :fence")
+_REMOVE_REPORTS: Final = (
+    "DELETE FROM {goop}graph_reports WHERE {mine}"
+    " AND run = :run AND task = :task AND fence <= :until RETURNING task"
 )
 # The key is in an index of accepted tasks. The newest run is found before the row is read, which
 # may be long: of 500 runs of one graph, each has a row with this key.
@@ -415,6 +466,7 @@ _REMOVE_RUN: Final = tuple(
         (GraphEventRow, "run"),
         (GraphAttemptRow, "run"),
         (GraphNeedRow, "run"),
+        (GraphReportRow, "run"),
         (GraphTaskRow, "run"),
         (GraphRunRow, "id"),
     )
@@ -517,9 +569,23 @@ class GraphReader:
         # By the database it would need all tasks in order, as at `_IN_STATE`.
         return sorted(found, key=lambda row: row.id)
 
-    def tasks_to_record(self, *, limit: int) -> list[GraphTaskRow]:
-        """Return accepted tasks of all runs whose runners have not recorded the reports."""
-        return self._records(GraphTaskRow, _TO_RECORD, limit=limit)
+    def unrecorded(self, run: str, task: str | None = None) -> list[GraphReportRow]:
+        """Return the reports of a run, or of one task, that are not recorded; oldest rounds first.
+
+        They are those of tasks that are accepted, or wait for a person with one.
+        """
+        if task is None:
+            return sorted(self._records(GraphReportRow, _UNRECORDED, run=run))
+        return sorted(self._records(GraphReportRow, _UNRECORDED_OF_TASK, run=run, task=task))
+
+    def left_reports(self, *, limit: int) -> list[GraphReportRow]:
+        """Return reports of all runs whose runners have not recorded them; oldest rounds first."""
+        return sorted(self._records(GraphReportRow, LEFT_REPORTS, limit=limit))
+
+    def report(self, run: str, task: str, *, fence: int) -> GraphReportRow | None:
+        """Return the report of a round that is over, None if it needs not be recorded any more."""
+        values = {"run": run, "task": task, "fence": fence}
+        return next(iter(self._records(GraphReportRow, _REPORT, **values)), None)
 
     def running_tasks(self, run: str) -> list[RunningTask]:
         """Return the tasks that runners work on, by id."""
@@ -641,7 +707,7 @@ class GraphWriter(GraphReader):
 
     def set(
         self,
-        row: GraphRunRow | GraphAttemptRow | RunnerRow | CircuitRow,
+        row: GraphRunRow | GraphReportRow | GraphAttemptRow | RunnerRow | CircuitRow,
         *,
         was: AnyRow | None = None,
     ) -> None:
@@ -680,6 +746,10 @@ class GraphWriter(GraphReader):
     def remove_runners(self, *, before: float) -> None:
         """Forget the runners that were not seen since."""
         self._ask(_REMOVE_RUNNERS, {"before": before})
+
+    def remove_reports(self, run: str, task: str, *, until: int) -> None:
+        """Forget the reports of rounds of a task that are over, up to the fence `until`."""
+        self._ask(_REMOVE_REPORTS, {"run": run, "task": task, "until": until})
 
     def remove_steps(self, run: str, *, but: Collection[str]) -> None:
         """Remove the tasks and gates of a run with what they need, except those in `but`."""

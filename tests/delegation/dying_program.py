@@ -1,7 +1,8 @@
-"""`goop-mcp`, which ends itself with SIGKILL as it records its first report of a task.
+"""`goop-mcp`, which stops as it records the first report of a task.
 
-`python -m tests.delegation.dying_program MOMENT WORDS`, where MOMENT is `before` or `after` that
-report is recorded, and WORDS are those of the command line.
+`python -m tests.delegation.dying_program MOMENT TASK WORDS`, where WORDS are those of the command
+line: `before` that report is recorded or `after` it, the process ends itself with SIGKILL; with
+`pause` it stands still before, until it gets SIGCONT.
 """
 
 import os
@@ -10,15 +11,23 @@ import sys
 from typing import Any
 
 from goop_mcp.cli import main, running
+from goop_mcp.store.graph_rows import GraphReportRow
 
 
-def _die_as_it_records(moment: str) -> None:
+def _stop_as_it_records(moment: str, task: str) -> None:
     names = vars(running)
     record_task = names["record_task"]
 
-    def record(*given: Any, **named: Any) -> int:  # noqa: ANN401
+    def record(context: object, report: GraphReportRow, **named: Any) -> int:  # noqa: ANN401
+        if report.task != task:
+            return int(record_task(context, report, **named))
+        names["record_task"] = record_task
+        if moment == "pause":
+            os.kill(os.getpid(), signal.SIGSTOP)
+            return int(record_task(context, report, **named))
+
         if moment == "after":
-            record_task(*given, **named)
+            record_task(context, report, **named)
         os.kill(os.getpid(), signal.SIGKILL)
         return 0
 
@@ -26,5 +35,5 @@ def _die_as_it_records(moment: str) -> None:
 
 
 if __name__ == "__main__":
-    _die_as_it_records(sys.argv[1])
-    main(sys.argv[2:])
+    _stop_as_it_records(*sys.argv[1:3])
+    main(sys.argv[3:])

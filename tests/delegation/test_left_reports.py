@@ -1,17 +1,33 @@
-"""A worker is killed between the acceptance of a report and its record: another one records it."""
+"""A worker ends between the acceptance of a report and its record: another one records it.
 
+Also where its task goes on: after feedback, or with what a person decides.
+"""
+
+import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from goop_mcp.cli.display import event_line
+from goop_mcp.delegation import Graph, resume
+from goop_mcp.delegation.parts import GraphAgent
+from goop_mcp.errors import GoopError
 from goop_mcp.services.recorded_reports import list_reports
-from tests.cli.running import PROGRAM, environment
+from goop_mcp.services.runs import read_view
+from goop_mcp.store.graph_rows import GraphReportRow
+from tests.cli.running import PROGRAM, Ended, environment
+from tests.cli.running import run as run_program
+from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run, within
 from tests.delegation.test_many_machines import write_graph
+from tests.repository import ROOT
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -71,7 +87,7 @@ def test_the_report_of_a_killed_worker_is_recorded_once_by_another(
     graph = write_graph(tmp_path, "one", 1, seconds=0)
     words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest[:12])
     run = place.ledger.create(graph, input={})
-    killed = start([*DYING, moment], *words)
+    killed = start([*DYING, moment, "t0"], *words)
     assert killed.wait(timeout=60) == -signal.SIGKILL
     # It was the last task, so that nothing leads a worker back to this run.
     assert place.ledger.run(run).state == "finished"
@@ -90,7 +106,7 @@ def test_the_report_of_a_killed_worker_is_recorded_once_by_another(
     assert recorded(place, run) == {"t0": 1}
     events = place.store.read(lambda reading: reading.graphs.events(run))
     assert [each.what for each in events if "record" in each.what] == ["recorded"]
-    assert not place.store.read(lambda reading: reading.graphs.tasks_to_record(limit=9))
+    assert not place.store.read(lambda reading: reading.graphs.left_reports(limit=9))
 
 
 @EVERYWHERE
@@ -100,7 +116,7 @@ def test_reports_of_graphs_that_nobody_trusts_here_are_left_to_others(
     graph = write_graph(tmp_path, "one", 1, seconds=0)
     words = ("--runner-only", "--dispatcher", dispatcher)
     run = place.ledger.create(graph, input={})
-    killed = start([*DYING, "before"], *words, "--trust", graph.digest[:12])
+    killed = start([*DYING, "before", "t0"], *words, "--trust", graph.digest[:12])
     assert killed.wait(timeout=60) == -signal.SIGKILL
 
     # A second run shows that this worker has looked: it works on that one alone.
@@ -120,4 +136,196 @@ def test_runs_without_a_project_leave_nothing_to_record(tmp_path: Path) -> None:
         run = place.ledger.create(graph, input={})
         place.finish(run)
         assert place.states(run) == {"t0": "accepted"}
-        assert not place.store.read(lambda reading: reading.graphs.tasks_to_record(limit=9))
+        assert not place.store.read(lambda reading: reading.graphs.left_reports(limit=9))
+
+
+REVIEWED = """\
+graph = 1
+name = "reviewed"
+protocol = "goop_report"
+[agents.worker]
+run = "command"
+command = [{python}, "worker.py"]
+retry = {{ max_attempts = 1 }}
+[tasks.build]
+agent = "worker"
+prompt = "Build it."
+[tasks.review]
+agent = "worker"
+needs = ["build"]
+prompt = "Review ${{build.summary}}"
+feedback_to = ["build"]
+"""
+# The review sends the first work back, and the second one is blocked until somebody decides.
+TEAM = """\
+import os, sys
+sys.path.insert(0, {here!r})
+from tests.delegation.reports import report
+task = os.environ["GOOP_TASK"]
+round = int(os.environ["GOOP_IDEMPOTENCY_KEY"].rpartition("/")[2])
+if task == "build":
+    print(report(summary=["First work.", "Second work."][round]))
+elif round == 0:
+    print(report("PARTIAL", agent="goop-verifier", summary="No limits.", next_action="Add limits"))
+elif round == 1:
+    blockers = "RULE 4: which limit?"
+    print(report("BLOCKED", agent="goop-verifier", summary="Which limit?", blockers=blockers))
+else:
+    print(report(agent="goop-verifier", summary="It is good."))
+"""
+BEGUN = ["First work.", "No limits.", "Second work.", "Which limit?"]
+
+
+def write_reviewed(folder: Path) -> Graph:
+    (folder / "worker.py").write_text(TEAM.format(here=str(ROOT)))
+    path = folder / "reviewed.toml"
+    path.write_text(REVIEWED.format(python=f'"{sys.executable}"'))
+    return Graph.load(path, project=folder)
+
+
+def in_round(place: Place) -> list[str]:
+    """Return the summaries of the reports in the project's round, the oldest first."""
+    found = place.store.read(lambda reading: reading.reports())
+    return [json.loads(each.envelope)["summary"] for each in reversed(found)]
+
+
+def goop(place: Place, *words: str) -> Ended:
+    where = () if place.url is None else ("--database", place.url)
+    state = {"XDG_STATE_HOME": str(place.folder / "state")}
+    return run_program(*words, *where, "--project-id", "shop", cwd=place.folder, env=state)
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@EVERYWHERE
+def test_what_a_killed_worker_sent_back_is_recorded_once_before_what_follows(
+    place: Place, dispatcher: str, moment: str, start: Start, tmp_path: Path
+) -> None:
+    graph = write_reviewed(tmp_path)
+    words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest[:12])
+    run = place.ledger.create(graph, input={})
+    killed = start([*DYING, moment, "review"], *words)
+    assert killed.wait(timeout=60) == -signal.SIGKILL
+    assert place.states(run)["review"] == "waiting"
+    assert in_round(place) == (BEGUN[:1] if moment == "before" else BEGUN[:2])
+    [left] = place.store.read(lambda reading: reading.graphs.unrecorded(run))
+    assert (left.task, left.round) == ("review", 0)
+    check_run(place.store, run)
+
+    others = [start([*PROGRAM], *words) for _ in range(2)]
+    within(60, lambda: place.states(run)["review"] == "input_required")
+    within(60, lambda: len(in_round(place)) == len(BEGUN))
+    # Nobody takes tasks while a person decides.
+    assert goop(place, "runs", "answer", run, "review", "retry", "--note", "Ten.").code == 0
+    within(60, lambda: place.ledger.run(run).state == "finished")
+    within(60, lambda: recorded(place, run) == {"build": 3, "review": 5})
+    for other in others:
+        other.send_signal(signal.SIGTERM)
+        assert other.wait(timeout=60) in (0, -signal.SIGTERM)
+
+    assert in_round(place) == [*BEGUN, "It is good."]
+    assert not place.store.read(lambda reading: reading.graphs.unrecorded(run))
+    assert not place.store.read(lambda reading: reading.graphs.left_reports(limit=9))
+    check_run(place.store, run)
+
+
+@EVERYWHERE
+def test_a_worker_that_stands_still_does_not_put_what_was_sent_back_after_the_next_report(
+    place: Place, dispatcher: str, start: Start, tmp_path: Path
+) -> None:
+    graph = write_reviewed(tmp_path)
+    words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest[:12])
+    run = place.ledger.create(graph, input={})
+    paused = start([*DYING, "pause", "review"], *words)
+    _, status = os.waitpid(paused.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    assert in_round(place) == BEGUN[:1]
+
+    # Whoever records the next report of the task records this one first, whose it ever was.
+    other = start([*PROGRAM], *words)
+    within(90, lambda: place.states(run)["review"] == "input_required")
+    within(60, lambda: len(in_round(place)) == len(BEGUN))
+    paused.send_signal(signal.SIGCONT)
+    for each in (paused, other):
+        each.send_signal(signal.SIGTERM)
+        assert each.wait(timeout=60) == 0
+    found = in_round(place)
+    assert sorted(found) == sorted(BEGUN)
+    assert found.index("No limits.") < found.index("Which limit?")
+    assert recorded(place, run)["review"] == 4
+    check_run(place.store, run)
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("words", [("answer", "fail"), ("cancel",), ("changed",)])
+def test_a_person_decides_before_what_a_killed_worker_left_is_recorded(
+    place: Place, words: tuple[str, ...], start: Start, tmp_path: Path
+) -> None:
+    graph = write_reviewed(tmp_path)
+    # The first answer waits for a person.
+    worker = tmp_path / "worker.py"
+    worker.write_text(worker.read_text().replace("round == 0", "round == 9").replace("== 1", "< 9"))
+    trust = ("--trust", graph.digest[:12])
+    killed = start([*DYING, "before", "review"], "reviewed.toml", *trust)
+    assert killed.wait(timeout=60) == -signal.SIGKILL
+    [row] = place.store.read(lambda reading: reading.graphs.runs())
+    run = row.id
+    assert place.states(run)["review"] == "input_required"
+    assert in_round(place) == ["First work."]
+
+    if words == ("changed",):
+        path = tmp_path / "reviewed.toml"
+        path.write_text(path.read_text().replace("Review $", "Review well $"))
+        trust = ("--trust", Graph.load(path).digest)
+        resumed = goop(place, "runs", "resume", run, "--graph", "reviewed.toml", *trust)
+        assert resumed.code == 3, resumed
+    else:
+        decided = goop(place, "runs", words[0], run, "review", *words[1:])
+        assert decided.code == 0, decided
+        assert goop(place, "runs", "resume", run).code in (0, 1, 4)
+    # The same words again are the same report.
+    assert in_round(place) == ["First work.", "Which limit?"]
+    assert not place.store.read(lambda reading: reading.graphs.unrecorded(run))
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+async def test_what_was_sent_back_and_refused_is_tried_again_before_the_next_report_and_not_after(
+    any_place: Place, tmp_path: Path, *, is_full: bool
+) -> None:
+    def worker(message: str) -> str:
+        if "Build" in message:
+            return report(summary="Second work." if "Add limits" in message else "First work.")
+        if "First work." in message:
+            return report(
+                "PARTIAL", agent="goop-verifier", summary="No limits.", next_action="Add limits"
+            )
+        return report(agent="goop-verifier", summary="It is good.")
+
+    tried: list[str] = []
+
+    def record(left: GraphReportRow) -> int:
+        summary = str(json.loads(left.result)["envelope"]["summary"])
+        tried.append(summary)
+        if summary == "No limits." and (is_full or tried.count(summary) == 1):
+            raise GoopError("the disk is full")
+        return len(tried)
+
+    graph = replace(write_reviewed(tmp_path), agents=(GraphAgent("worker"),))
+    store, run = any_place.store, any_place.ledger.create(graph, input={})
+    go_on = partial(resume, agents={"worker": worker}, project=tmp_path, record=record)
+    done = await go_on(store, run)
+    assert done.state == "finished"
+    assert tried == ["First work.", "No limits.", "Second work.", "No limits.", "It is good."]
+
+    view = read_view(store, run)
+    assert view.tasks["build"].reports == (1, 3)
+    assert view.tasks["review"].reports == ((5,) if is_full else (4, 5))
+    events = store.read(lambda reading: reading.graphs.events(run))
+    refused = [json.loads(each.data) for each in events if each.what == "not_recorded"]
+    assert refused == [{"message": "the disk is full", "round": 0}] * (1 + is_full)
+    shown = [event_line(each) for each in events if each.what == "not_recorded"]
+    assert set(shown) == {"review: report of round 1 not recorded (the disk is full)"}
+    # The report of the next round is what counts, and the newest that is recorded is that.
+    assert not store.read(lambda reading: reading.graphs.unrecorded(run))
+    await go_on(store, run)
+    assert len(tried) == 5
+    check_run(store, run)

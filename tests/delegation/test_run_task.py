@@ -12,7 +12,7 @@ from goop_mcp.delegation.agents import agent_makers
 from goop_mcp.delegation.runner import Runner
 from goop_mcp.errors import GoopError
 from goop_mcp.store.failpoints import Failpoint, install
-from goop_mcp.store.graph_rows import GraphTaskRow
+from goop_mcp.store.graph_rows import GraphReportRow
 from tests.delegation.graphs import chain
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run
@@ -144,10 +144,10 @@ async def test_a_report_that_a_killed_runner_left_is_recorded_when_its_task_is_c
     recorded: list[str] = []
     is_full = True
 
-    def record(row: GraphTaskRow) -> int:
+    def record(left: GraphReportRow) -> int:
         if is_full:
             raise GoopError("the disk is full")
-        recorded.append(row.id)
+        recorded.append(left.task)
         return 7
 
     run = any_place.ledger.create(chain(), input={})

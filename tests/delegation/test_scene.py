@@ -124,6 +124,37 @@ def test_a_team_works_until_the_tests_with_a_failure_a_decision_and_a_round_of_f
     assert "finished" in goop("runs", "--all").out
 
 
+def test_each_report_of_the_team_is_in_the_round_also_those_that_were_sent_back(
+    goop: Call, project: Path
+) -> None:
+    assert goop("init").code == 0
+    run_id = begun(goop, project)
+    # What waits for the person is recorded as it comes.
+    assert in_round(goop) == [
+        ("COMPLETE", "A login in three parts."),
+        ("COMPLETE", "First API."),
+        ("BLOCKED", "No color."),
+    ]
+    assert "which color?" in (project / ".goopspec" / "CHRONICLE.md").read_text()
+    assert goop("runs", "answer", run_id, "ui", "retry", "--note", "It is decided: green.").out
+    assert goop("runs", "resume", run_id).code == 0
+    assert in_round(goop)[3:] == [
+        ("COMPLETE", "The work is done."),
+        ("PARTIAL", "No limits."),
+        ("COMPLETE", "Second API."),
+    ]
+    chronicle = (project / ".goopspec" / "CHRONICLE.md").read_text()
+    assert "No limits." in chronicle
+    shown = goop("runs", "show", run_id, "--task", "api").out
+    assert "recorded as report 2, 6" in shown
+
+
+def in_round(goop: Call) -> list[tuple[str, str]]:
+    """Return status and summary of the reports in the project's round, the oldest first."""
+    listed = json.loads(goop("reports", "list", "--format", "json").out)
+    return [(each["status"], each["summary"]) for each in reversed(listed["reports"])]
+
+
 def test_a_review_that_never_accepts_ends_at_a_person_who_sees_the_way_it_went(
     goop: Call, project: Path
 ) -> None:

@@ -28,7 +28,7 @@ from goop_mcp.delegation.runner import GraphOutcome, RecordReport, Runner, resum
 from goop_mcp.protocols import validate
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Agent, Usage
-from goop_mcp.store.graph_rows import GraphTaskRow
+from goop_mcp.store.graph_rows import GraphReportRow
 from goop_mcp.validation.verdict import Verdict
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run, one_wave
@@ -146,8 +146,8 @@ def test_one_that_comes_late_takes_no_other_with_it(place: Place) -> None:
 def test_a_report_that_cannot_be_recorded_does_not_hold_up_the_next_task(place: Place) -> None:
     """The next task was claimed in the same step, and nobody else may begin it."""
 
-    def record(row: GraphTaskRow) -> int:
-        if row.id == "t00":
+    def record(row: GraphReportRow) -> int:
+        if row.task == "t00":
             raise ValueError("a defect of the caller")
         return 1
 
@@ -234,7 +234,7 @@ def test_cancelled_while_a_failure_is_written_down(place: Place) -> None:
     """The next task was claimed in the same step: it is given back, as any other."""
     scopes: list[anyio.CancelScope] = []
 
-    def record(_row: GraphTaskRow) -> int:
+    def record(_row: GraphReportRow) -> int:
         anyio.from_thread.run_sync(scopes[0].cancel)
         raise ValueError("a defect of the caller")
 
@@ -296,10 +296,10 @@ def test_a_task_that_is_sent_back_while_its_report_is_recorded(place: Place) -> 
     is_recorded, again = anyio.Event(), threading.Event()
     rounds: list[int] = []
 
-    def record(row: GraphTaskRow) -> int:
-        if row.id == "build":
+    def record(row: GraphReportRow) -> int:
+        if row.task == "build":
             rounds.append(row.round)
-            if row.round == 0:
+            if len(rounds) == 1:
                 anyio.from_thread.run_sync(is_recorded.set)
                 assert again.wait(timeout=20)
             again.set()
@@ -326,5 +326,6 @@ def test_a_task_that_is_sent_back_while_its_report_is_recorded(place: Place) -> 
 
     done = anyio.run(run, place, graph, answer, record)
     assert done.state == "finished"
-    assert rounds == [0, 1]
+    # Before the second report, by whoever is there: nobody knows that the first worker still is.
+    assert rounds == [0, 0, 1]
     check_run(place.store, done.id)

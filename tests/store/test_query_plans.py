@@ -8,7 +8,7 @@ import apsw
 import pytest
 from psycopg.sql import SQL, Composed
 
-from goop_mcp.store.graph_rows import ACCEPTED_TASK, for_postgres
+from goop_mcp.store.graph_rows import ACCEPTED_TASK, LEFT_REPORTS, for_postgres
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.postgres import statements
@@ -42,6 +42,11 @@ QUERIES: dict[str, Callable[[ReadTransaction], object]] = {
     "the newest recorded runs": lambda reading: reading.kept_runs(limit=5),
     "counters": lambda reading: reading.counters(round=2, task="W1.T1"),
     "the result of a task": lambda reading: reading.graphs.accepted_task("key"),
+    "reports of a task that are to be recorded": lambda reading: reading.graphs.unrecorded(
+        "run-1", "build"
+    ),
+    "reports of a run that are to be recorded": lambda reading: reading.graphs.unrecorded("run-1"),
+    "reports that dead runners left": lambda reading: reading.graphs.left_reports(limit=9),
 }
 # Of the few rows with one key, the newest.
 SORTED = "the result of a task"
@@ -181,6 +186,11 @@ POSTGRES_QUERIES: dict[str, tuple[SQL | Composed, dict[str, object], str]] = {
     "the newest recorded runs": (statements.KEPT_RUNS, {"limit": 5}, "recorded_runs_pkey"),
     "counters": (statements.COUNTERS, {"round": 2, "task": "W1.T1"}, "counters_pkey"),
     SORTED: (SQL(for_postgres(ACCEPTED_TASK)), {"key": "key"}, "graph_tasks_by_key"),
+    "reports that dead runners left": (
+        SQL(for_postgres(LEFT_REPORTS)),
+        {"limit": 9},
+        "graph_tasks_of_owner",
+    ),
 }
 
 

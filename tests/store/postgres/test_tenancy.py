@@ -13,6 +13,7 @@ from goop_mcp.delegation.ledger import Claim, Ledger, RunError
 from goop_mcp.delegation.parts import GraphAgent, GraphTask
 from goop_mcp.delegation.processes import this_process
 from goop_mcp.retry.replies import Message
+from goop_mcp.store.graph_rows import GraphReportRow
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.postgres.reading import PostgresReadTransaction
@@ -49,6 +50,7 @@ TABLES = (
     "graph_events",
     "graph_runners",
     "graph_circuits",
+    "graph_reports",
 )
 
 
@@ -238,6 +240,10 @@ def _fill(rows: WriteTransaction) -> None:
     rows.set_counters(round=1, task="", values={})
     rows.keep_reply(REPLY)
     rows.keep_run(RUN)
+    left = GraphReportRow(
+        run="run-1", task="a", fence=1, round=0, spec="{}", owner=None, result="{}"
+    )
+    rows.graphs.add(left)
 
 
 def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(
