@@ -125,7 +125,7 @@ def test_a_team_works_until_the_tests_with_a_failure_a_decision_and_a_round_of_f
 
 
 def test_each_report_of_the_team_is_in_the_round_also_those_that_were_sent_back(
-    goop: Call, project: Path
+    goop: Call, project: Path, state: dict[str, str]
 ) -> None:
     assert goop("init").code == 0
     run_id = begun(goop, project)
@@ -135,7 +135,6 @@ def test_each_report_of_the_team_is_in_the_round_also_those_that_were_sent_back(
         ("COMPLETE", "First API."),
         ("BLOCKED", "No color."),
     ]
-    assert "which color?" in (project / ".goopspec" / "CHRONICLE.md").read_text()
     assert goop("runs", "answer", run_id, "ui", "retry", "--note", "It is decided: green.").out
     assert goop("runs", "resume", run_id).code == 0
     assert in_round(goop)[3:] == [
@@ -143,8 +142,11 @@ def test_each_report_of_the_team_is_in_the_round_also_those_that_were_sent_back(
         ("PARTIAL", "No limits."),
         ("COMPLETE", "Second API."),
     ]
-    chronicle = (project / ".goopspec" / "CHRONICLE.md").read_text()
-    assert "No limits." in chronicle
+    # With PostgreSQL the documents of the project stand in its database.
+    if "GOOP_DATABASE_URL" not in state:
+        chronicle = (project / ".goopspec" / "CHRONICLE.md").read_text()
+        assert "which color?" in chronicle
+        assert "No limits." in chronicle
     shown = goop("runs", "show", run_id, "--task", "api").out
     assert "recorded as report 2, 6" in shown
 
