@@ -547,7 +547,7 @@ class RunChange:
                     if dependant.state != "waiting":
                         self.again(dependant, notes=None, fresh=False)
             for each in expansion.again:
-                self.look_again(each.task)
+                self.proceed(each.task)
         # After all rows are there: one that was added may need another one.
         for added in expansion.added:
             self.look_again(added.task.id)
@@ -624,6 +624,13 @@ class RunChange:
             self.move(row, "skipped", reason="needs", message="what it needs did not succeed")
         return found
 
+    def proceed(self, id: str) -> None:
+        """Let a step that was asked for again begin, or leave it out with what needs it."""
+        # What it needs may have failed meanwhile. Those who need it wait again, and nobody else
+        # would ever look at them.
+        if self.look_again(id) == "skipped":
+            self.after(id)
+
     def answer(self, row: GraphTaskRow, answer: str, *, by: str, note: str) -> None:
         """Carry out what a person decided about a gate or a task that waits."""
         step = step_of(row)
@@ -655,7 +662,7 @@ class RunChange:
             # says.
             notes = note or "A person decided: go on."
             self.again(row, notes=notes, fresh=False)
-            self.look_again(row.id)
+            self.proceed(row.id)
             return
         elif answer == "accept" and row.result is not None:
             # A person may accept what the judge did not, but not a report that never came.

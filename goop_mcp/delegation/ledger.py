@@ -536,7 +536,7 @@ class Ledger:
                     change.again(dependant, notes=None, fresh=fresh)
                     again.append(each)
             change.event(task, "again", {"by": by, "downstream": downstream})
-            change.look_again(task)
+            change.proceed(task)
             change.save()
             return again
 

@@ -256,3 +256,44 @@ def test_a_run_ends_where_its_last_task_has_no_value_for_its_prompt(
     done = anyio.run(play)
     assert done.state == "failed"
     assert done.tasks["b"].reason == "prompt"
+
+
+@pytest.mark.parametrize("decides", ["retry", "answer"])
+async def test_a_task_that_is_asked_for_again_in_vain_leaves_out_what_needs_it(
+    store: Store, tmp_path: Path, decides: str
+) -> None:
+    """What it needs has failed: it cannot begin, and what waits for it must not wait for ever."""
+    names = ("plan", "build", "review")
+    graph = Graph(
+        name="chain",
+        protocol="goop_report",
+        agents=(GraphAgent("worker"),),
+        tasks=tuple(
+            GraphTask(name, agent="worker", prompt=f"Do {name}", needs=names[:at][-1:])
+            for at, name in enumerate(names)
+        ),
+    )
+    fails = decides == "retry"
+
+    def worker(message: str) -> str:
+        if "plan" in message and fails:
+            raise ValueError("no network")
+        return report() if "plan" in message else report("BLOCKED", blockers="RULE 4: which?")
+
+    ledger, agents = Ledger(store), {"worker": worker}
+    run = ledger.create(graph, input={})
+    done = await resume(store, run, agents=agents, project=tmp_path)
+    if decides == "answer":
+        assert done.waiting_for == ("build",)
+        fails = True
+        ledger.retry(run, "plan", by="Kim")
+        await resume(store, run, agents=agents, project=tmp_path)
+        ledger.answer(run, "build", "retry", by="Kim")
+    else:
+        ledger.retry(run, "build", by="Kim")
+
+    with anyio.fail_after(10):
+        done = await resume(store, run, agents=agents, project=tmp_path)
+    states = {name: each.state for name, each in done.tasks.items()}
+    assert states == {"plan": "failed", "build": "skipped", "review": "skipped"}
+    assert done.state == "failed"
