@@ -39,6 +39,7 @@ from goop_mcp.workspace.layout import FOLDER
 __all__ = [
     "A_PERSON",
     "at_terminal",
+    "is_project",
     "judge_of",
     "may_run",
     "record_by_hand",
@@ -214,7 +215,7 @@ def run_all_here(
 
 def record_by_hand(application: AppContext, run: str, task: str) -> None:
     """Record the report of a task that a person accepted or wrote, and say what became of it."""
-    if not _is_project(application):
+    if not is_project(application):
         return
     context, now = application.writing_context(), written(utc_now())
     for number, remark in services.runs.record_by_hand(
@@ -228,7 +229,7 @@ def record_by_hand(application: AppContext, run: str, task: str) -> None:
 
 def _recorder(application: AppContext) -> Callable[[GraphReportRow], int] | None:
     """Return what records the report of a task in the project, None outside of one."""
-    if not _is_project(application):
+    if not is_project(application):
         return None
 
     def record(report: GraphReportRow) -> int:
@@ -240,7 +241,7 @@ def _recorder(application: AppContext) -> Callable[[GraphReportRow], int] | None
 
 def _counter(application: AppContext) -> CountOutcome | None:
     """Return what adds the attempts of tasks to the project's statistics, None outside of one."""
-    if not _is_project(application):
+    if not is_project(application):
         return None
 
     def count(agent: str, outcome: Outcome) -> None:
@@ -251,13 +252,14 @@ def _counter(application: AppContext) -> CountOutcome | None:
 
 def judge_of(application: AppContext) -> TaskJudge | None:
     """Return what verifies the claims of tasks in the project, None outside of one."""
-    if not _is_project(application):
+    if not is_project(application):
         return None
     settings = application.settings
     return TaskJudge(settings.project, lambda: application.store, application.rules)
 
 
-def _is_project(application: AppContext) -> bool:
+def is_project(application: AppContext) -> bool:
+    """Whether reports of tasks are recorded in the project."""
     # A graph may run in any folder; documents are written only where somebody wants them.
     return not application.settings.writes_files or application.files.exists(FOLDER)
 

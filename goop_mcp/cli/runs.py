@@ -16,6 +16,7 @@ from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError, 
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.running import (
     A_PERSON,
+    is_project,
     judge_of,
     may_run,
     record_by_hand,
@@ -331,6 +332,7 @@ def finish(
             by=by,
             project=application.settings.project,
             judge=judge_of(application),
+            records=is_project(application),
         )
         if not verdict.accepted:
             complain(verdict.feedback or "the report is rejected")

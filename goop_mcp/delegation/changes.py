@@ -331,7 +331,7 @@ class RunChange:
 
     def keep_report(self, row: GraphTaskRow) -> None:
         """Keep the report of a task that goes on, or goes away, before somebody recorded it."""
-        # Without an owner, nobody records the reports of this run, or this one was refused.
+        # Without an owner, nobody records the reports of this run.
         is_due = row.kind == "task" and row.state in WITH_REPORT and row.owner is not None
         if is_due and row.result is not None and row.report is None:
             self._rows.add(
@@ -473,8 +473,8 @@ class RunChange:
         """Accept the report of a task and carry out what it does to the graph.
 
         `result` is that of `kept_as_json`. `session` is the conversation in which it was asked, to
-        be kept with it. `recorder` is the runner that is about to record the report, None where
-        nobody does.
+        be kept with it. `recorder` is the runner that is about to record the report, "" where that
+        is no runner, None where nobody does.
         """
         # Before anything is written: it looks at the run as it was when the report came.
         expansion = decide(self._snapshot(row))
@@ -483,6 +483,9 @@ class RunChange:
             "lease_until": None,
             "program_pid": None,
             "session": session,
+            # A person writes another report than the one with which the task may have waited.
+            "fence": row.fence + int(row.state != "running"),
+            "report": None,
         }
         if expansion.state == "input_required":
             path = " → ".join(expansion.path)

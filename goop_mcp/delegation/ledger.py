@@ -1087,13 +1087,21 @@ class Ledger:
         return self.store.read(lambda reading: reading.graphs.unrecorded(run, task))
 
     def left_unrecorded(self) -> list[GraphReportRow]:
-        """Return reports of all runs whose runners died before they recorded them."""
+        """Return reports of all runs whose runners died before they recorded them, in order."""
 
         def read(reading: ReadTransaction) -> list[GraphReportRow]:
             found = reading.graphs.left_reports(limit=_MOST_RECORDED)
             now = epoch(reading.now()) if found else 0.0
             owners = {each.owner: reading.graphs.runner(each.owner or "") for each in found}
-            return [each for each in found if self._is_gone(owners[each.owner], now)]
+            left = [each for each in found if self._is_gone(owners[each.owner], now)]
+            newest = {(each.run, each.task): each.fence for each in left}
+            # Those of earlier rounds as well, whose runners may live: they must not come later.
+            return [
+                each
+                for (run, task), fence in newest.items()
+                for each in reading.graphs.unrecorded(run, task)
+                if each.fence <= fence
+            ]
 
         return self.store.read(read)
 
@@ -1122,13 +1130,15 @@ class Ledger:
                 if row.report is not None:
                     return
                 result = row.result if number is None else kept_result(row.result, change.run)
-                change.move(row, row.state, report=number, owner=None, result=result)
+                # One that was refused is still to be recorded as the task goes on, by no runner.
+                owner = "" if number is None else None
+                change.move(row, row.state, report=number, owner=owner, result=result)
             else:
                 kept = writing.graphs.report(report.run, report.task, fence=report.fence)
                 if kept is None:
                     return
                 if number is None:
-                    writing.graphs.set(kept._replace(owner=None), was=kept)
+                    writing.graphs.set(kept._replace(owner=""), was=kept)
                 data["round"] = report.round
 
             # A task that was claimed once has no earlier rounds, as nearly every one.
@@ -1199,8 +1209,12 @@ class Ledger:
         result: Mapping[str, JsonValue],
         decide: Callable[[RunSnapshot], Expansion],
         by: str,
+        records: bool = False,
     ) -> Expansion:
-        """Accept the report of a task that a person or a host worked on. Raises RunError."""
+        """Accept the report of a task that a person or a host worked on. Raises RunError.
+
+        `records`: the caller records the report, or whoever goes on with the run if it dies before.
+        """
         # Another run does not reuse what a person wrote about this one.
         (kept,) = kept_as_json({**result, "by": by})
 
@@ -1209,7 +1223,10 @@ class Ledger:
             row = find_task(writing, id, task)
             if row.state != "input_required":
                 raise RunError(f"{task} is {row.state}; nobody waits for its report")
-            expansion = change.accept(row, kept, decide, session=row.session)
+            # That of the agent, with which the task waited.
+            change.keep_report(row)
+            recorder = "" if records else None
+            expansion = change.accept(row, kept, decide, session=row.session, recorder=recorder)
             change.event(task, "by_hand", {"by": by})
             change.save()
             return expansion

@@ -260,12 +260,13 @@ def finish_task(
     by: str,
     project: Path,
     judge: ReplyJudge | None = None,
+    records: bool = False,
 ) -> Verdict:
     """Finish a task of a person or a host with `reply`, judged as an agent's is.
 
-    `judge` verifies what it claims about `project`; without one, only its text is judged. A
-    rejected reply changes nothing; the verdict says what to correct. Raises RunError for a task
-    that does not wait for a report.
+    `judge` verifies what it claims about `project`; without one, only its text is judged.
+    `records`: `record_by_hand` follows. A rejected reply changes nothing; the verdict says what to
+    correct. Raises RunError for a task that does not wait for a report.
     """
     ledger = Ledger(store)
     known = ledger.run(run)
@@ -294,6 +295,7 @@ def finish_task(
         },
         decide=partial(_expansion_of, task=task, verdict=verdict),
         by=by,
+        records=records,
     )
 
     return verdict

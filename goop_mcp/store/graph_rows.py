@@ -121,8 +121,9 @@ class GraphReportRow(NamedTuple):
     """The report that a task ended with in one round, not recorded in the project yet.
 
     Of the present round it is read from the row of the task. The next round ends that, so what is
-    not recorded by then has a row of its own. `owner` is the runner that has to record it, None
-    where nobody does or it was refused; `spec` and `result` are those of `GraphTaskRow`.
+    not recorded by then has a row of its own. `owner` is the runner that has to record it, "" where
+    that is a person's command or it was refused, None where nobody does; `spec` and `result` are
+    those of `GraphTaskRow`.
     """
 
     run: str

@@ -17,7 +17,10 @@ import pytest
 
 from goop_mcp.cli.display import event_line
 from goop_mcp.delegation import Graph, resume
+from goop_mcp.delegation.expand import Expansion
+from goop_mcp.delegation.ledger import AcceptedReport, Claim
 from goop_mcp.delegation.parts import GraphAgent
+from goop_mcp.delegation.processes import this_process
 from goop_mcp.errors import GoopError
 from goop_mcp.services.recorded_reports import list_reports
 from goop_mcp.services.runs import read_view
@@ -25,7 +28,7 @@ from goop_mcp.store.graph_rows import GraphReportRow
 from tests.cli.running import PROGRAM, Ended, environment
 from tests.cli.running import run as run_program
 from tests.delegation.reports import report
-from tests.delegation.runners import Place, check_run, within
+from tests.delegation.runners import Place, check_run, one_wave, within
 from tests.delegation.test_many_machines import write_graph
 from tests.repository import ROOT
 
@@ -329,3 +332,136 @@ async def test_what_was_sent_back_and_refused_is_tried_again_before_the_next_rep
     await go_on(store, run)
     assert len(tried) == 5
     check_run(store, run)
+
+
+BY_HAND = """\
+graph = 1
+name = "by-hand"
+protocol = "goop_report"
+[agents.worker]
+run = "command"
+command = [{python}, "worker.py"]
+retry = {{ max_attempts = 1 }}
+[agents.ann]
+run = "person"
+[tasks.build]
+agent = "worker"
+prompt = "Build it."
+[tasks.review]
+agent = "ann"
+needs = ["build"]
+prompt = "Review ${{build.summary}}"
+feedback_to = ["build"]
+"""
+
+
+def finish(place: Place, run: str, task: str, text: str) -> Ended:
+    (place.folder / "report.xml").write_text(text)
+    return goop(place, "runs", "finish", run, task, "report.xml")
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
+def test_each_report_that_a_person_writes_is_recorded(place: Place, tmp_path: Path) -> None:
+    write_reviewed(tmp_path)
+    path = tmp_path / "by-hand.toml"
+    path.write_text(BY_HAND.format(python=f'"{sys.executable}"'))
+    graph = Graph.load(path, project=tmp_path)
+    begun = goop(place, "delegate", "by-hand.toml", "--trust", graph.digest[:12])
+    assert begun.code == 3, begun
+    [row] = place.store.read(lambda reading: reading.graphs.runs())
+    run = row.id
+
+    # One that sends work back, one that waits again, and the one that ends the task.
+    no_limits = report("PARTIAL", agent="goop-verifier", summary="No limits.", next_action="Add")
+    ended = finish(place, run, "review", no_limits)
+    assert "recorded as report 2" in ended.out, ended
+    assert goop(place, "runs", "resume", run).code == 3
+    blocked = report("BLOCKED", agent="goop-verifier", summary="Which?", blockers="RULE 4: which?")
+    assert "recorded as report 4" in finish(place, run, "review", blocked).out
+    assert place.states(run)["review"] == "input_required"
+    good = report(agent="goop-verifier", summary="It is good.")
+    assert "recorded as report 5" in finish(place, run, "review", good).out
+    expected = ["First work.", "No limits.", "Second work.", "Which?", "It is good."]
+    assert in_round(place) == expected
+    assert recorded(place, run) == {"build": 3, "review": 5}
+    assert read_view(place.store, run).tasks["review"].reports == (2, 4, 5)
+    assert not place.store.read(lambda reading: reading.graphs.unrecorded(run))
+    check_run(place.store, run)
+
+
+@pytest.mark.parametrize("moment", ["before", "after", None])
+@pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
+def test_a_person_finishes_a_task_of_an_agent_that_waits(
+    place: Place, moment: str | None, start: Start, tmp_path: Path
+) -> None:
+    """The report of the agent is recorded as well, before that of the person."""
+    graph = write_reviewed(tmp_path)
+    worker = tmp_path / "worker.py"
+    worker.write_text(worker.read_text().replace("round == 0", "round == 9").replace("== 1", "< 9"))
+    trust = ("--trust", graph.digest[:12])
+    if moment is None:
+        assert goop(place, "delegate", "reviewed.toml", *trust).code == 3
+    else:
+        killed = start([*DYING, moment, "review"], "reviewed.toml", *trust)
+        assert killed.wait(timeout=60) == -signal.SIGKILL
+    [row] = place.store.read(lambda reading: reading.graphs.runs())
+    run = row.id
+    assert finish(place, run, "review", report(summary="I did it.")).code == 0
+    assert in_round(place) == ["First work.", "Which limit?", "I did it."]
+    assert recorded(place, run) == {"build": 1, "review": 3}
+    assert not place.store.read(lambda reading: reading.graphs.unrecorded(run))
+    check_run(place.store, run)
+
+
+async def test_what_was_refused_as_its_task_waited_is_tried_again_before_the_next_report(
+    any_place: Place, tmp_path: Path
+) -> None:
+    def worker(message: str) -> str:
+        if "Build" in message:
+            return report(summary="First work.")
+        if "Ten." in message:
+            return report(agent="goop-verifier", summary="It is good.")
+        blockers = "RULE 4: which limit?"
+        return report("BLOCKED", agent="goop-verifier", summary="Which limit?", blockers=blockers)
+
+    tried: list[str] = []
+
+    def record(left: GraphReportRow) -> int:
+        tried.append(str(json.loads(left.result)["envelope"]["summary"]))
+        if tried[-1] == "Which limit?" and tried.count(tried[-1]) == 1:
+            raise GoopError("the disk is full")
+        return len(tried)
+
+    graph = replace(write_reviewed(tmp_path), agents=(GraphAgent("worker"),))
+    store, run = any_place.store, any_place.ledger.create(graph, input={})
+    go_on = partial(resume, agents={"worker": worker}, project=tmp_path, record=record)
+    assert (await go_on(store, run)).state == "waiting_for_person"
+    # No runner tries it by itself.
+    assert not store.read(lambda reading: reading.graphs.left_reports(limit=9))
+    any_place.ledger.answer(run, "review", "retry", by="Kim", note="Ten.")
+    assert (await go_on(store, run)).state == "finished"
+    assert tried == ["First work.", "Which limit?", "Which limit?", "It is good."]
+    assert read_view(store, run).tasks["review"].reports == (3, 4)
+    check_run(store, run)
+
+
+def test_a_dead_runner_leaves_a_report_after_that_of_one_that_is_about_to_record_its_own(
+    any_place: Place,
+) -> None:
+    ledger, run = any_place.ledger, any_place.ledger.create(one_wave(1, parallel=1), input={})
+    waits = Expansion(state="input_required", reason="blocked", message="Which limit?")
+    alive = this_process()
+    # No process has this id: the largest that a kernel gives is one less.
+    dead = replace(this_process(), pid=2**22)
+    for runner, expansion in ((alive, waits), (dead, Expansion())):
+        ledger.register(runner)
+        claim = ledger.claim(run, runner)
+        assert isinstance(claim, Claim)
+        decide = partial(lambda expansion, _: expansion, expansion)
+        accepted = AcceptedReport(claim=claim, result={"text": "…"}, decide=decide, records=True)
+        ledger.accept([accepted], None)
+        if runner is alive:
+            assert ledger.left_unrecorded() == []
+            ledger.answer(run, "t00", "retry", by="Kim")
+
+    assert [each.round for each in ledger.left_unrecorded()] == [0, 1]
