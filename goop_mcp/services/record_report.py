@@ -171,6 +171,7 @@ def record_report(
     looked: Looked | None = None,
     verdict: Verdict | None = None,
     judged: Judged = JUDGED_BY_TOOL,
+    occurrence: str = "",
     rules: Sequence[Rule] = (),
     now: str,
 ) -> RecordedReport:
@@ -179,13 +180,21 @@ def record_report(
     The context is completed from the project. `check_workspace` False skips the verification;
     `looked` receives the number of files checked so far. `verdict` is that on `text` of a caller
     that has judged it already, its claims included; None judges here. A repeated report is a
-    duplicate and writes nothing; of a rejected one only the verdict is counted, as `judged`.
-    `rules` are those of `validate`. `now` is ISO 8601 in UTC. Raises ContextError, StoreError and
-    RuleFailedError; then nothing was recorded.
+    duplicate and writes nothing; of a rejected one only the verdict is counted, as `judged`. A
+    report with the name of an `occurrence` repeats only one with that name: an agent may come back
+    to what it reported before something else. `rules` are those of `validate`. `now` is ISO 8601 in
+    UTC. Raises ContextError, StoreError and RuleFailedError; then nothing was recorded.
     """
     if verdict is None and check_workspace:
         verdict, envelope, known = _judge_and_verify(
-            text, context, project_context, protocol=protocol, mode=mode, looked=looked, rules=rules
+            text,
+            context,
+            project_context,
+            protocol=protocol,
+            mode=mode,
+            looked=looked,
+            occurrence=occurrence,
+            rules=rules,
         )
     else:
         home = project_context.files.root
@@ -193,7 +202,7 @@ def record_report(
             verdict = judge_reply(
                 text, context, protocol=protocol, mode=mode, home=home, rules=rules
             )
-        envelope, known = _look_up(verdict, project_context)
+        envelope, known = _look_up(verdict, project_context, occurrence)
 
     if known is not None:
         # What was found then is what the record rests on, its evidence included.
@@ -250,10 +259,10 @@ def record_report(
 
 
 def _look_up(
-    verdict: Verdict, project_context: ProjectContext
+    verdict: Verdict, project_context: ProjectContext, occurrence: str
 ) -> "tuple[_Envelope | None, StoredReport | None]":
     """Return the envelope of an accepted reply, and the report that was recorded for it before."""
-    envelope = _envelope(verdict)
+    envelope = _envelope(verdict, occurrence)
     if envelope is None or not project_context.store.exists():
         return envelope, None
     return envelope, project_context.store.read(envelope.find)
@@ -267,6 +276,7 @@ def _judge_and_verify(
     protocol: str,
     mode: Mode,
     looked: Looked | None,
+    occurrence: str,
     rules: Sequence[Rule],
 ) -> "tuple[Verdict, _Envelope | None, StoredReport | None]":
     """Judge `text` once, and verify its claims unless the same report was recorded before.
@@ -278,7 +288,7 @@ def _judge_and_verify(
         text, home, protocol=protocol, mode=mode, expected=expectations_of(context), rules=rules
     )
     verdict = examined.verdict()
-    envelope, known = _look_up(verdict, project_context)
+    envelope, known = _look_up(verdict, project_context, occurrence)
     if known is None:
         verdict = verify_claims(
             examined,
@@ -622,7 +632,7 @@ class _Recording:
         return writing.add_event(event)
 
 
-def _envelope(verdict: Verdict) -> _Envelope | None:
+def _envelope(verdict: Verdict, occurrence: str) -> _Envelope | None:
     if not verdict.accepted or verdict.envelope is None or verdict.protocol is None:
         return None
 
@@ -634,7 +644,7 @@ def _envelope(verdict: Verdict) -> _Envelope | None:
         json.dumps([verdict.protocol, values], sort_keys=True).encode()
     ).hexdigest()
 
-    return _Envelope(text, digest, redactions)
+    return _Envelope(text, f"{digest}:{occurrence}" if occurrence else digest, redactions)
 
 
 def _is_kept(decision: Decision) -> bool:

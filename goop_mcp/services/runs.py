@@ -310,7 +310,8 @@ def record_task(
 ) -> int:
     """Record the report that a task ended with in the project's round; return its number.
 
-    The same report again is found by its digest and recorded once. What it says about files is
+    The same report again is found by its digest and recorded once, unless the task reported
+    something else in between: then the newest one would not count. What it says about files is
     checked, except that of a worktree, whose files are not those of the project. Raises RunError,
     with the reason, for a report that is not recorded.
     """
@@ -318,7 +319,8 @@ def record_task(
     if not result.get("text"):
         raise RunError(f"the reply of {report.task} was not kept, as --keep-output of its run says")
     step = step_of(report)
-    recorded = record_report(
+    record = partial(
+        record_report,
         result["text"],
         RoutingContext(),
         context,
@@ -329,7 +331,20 @@ def record_task(
         rules=rules,
         now=now,
     )
+
+    def is_old(reading: ReadTransaction) -> bool:
+        last = reading.graphs.newest_event(report.run, report.task, "recorded")
+        # One that is not to be recorded any more was recorded before the last one.
+        is_due = report.fence in {
+            each.fence for each in reading.graphs.unrecorded(report.run, report.task)
+        }
+        return is_due and last is not None and json.loads(last.data)["report"] > (number or 0)
+
+    recorded = record()
     number = recorded.written.report
+    if recorded.status == "duplicate" and context.store.read(is_old):
+        recorded = record(occurrence=f"{report.run}/{report.task}/{report.fence}")
+        number = recorded.written.report
     if number is None:
         raise RunError(recorded.verdict.feedback or f"the reply of {report.task} holds no report")
     return number

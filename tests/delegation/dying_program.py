@@ -1,8 +1,8 @@
-"""`goop-mcp`, which stops as it records the first report of a task.
+"""`goop-mcp`, which stops as it records a report of a task.
 
-`python -m tests.delegation.dying_program MOMENT TASK WORDS`, where WORDS are those of the command
-line: `before` that report is recorded or `after` it, the process ends itself with SIGKILL; with
-`pause` it stands still before, until it gets SIGCONT.
+`python -m tests.delegation.dying_program MOMENT TASK NUMBER WORDS`, where WORDS are those of the
+command line: `before` the NUMBERth report of the task is recorded or `after` it, the process ends
+itself with SIGKILL; with `pause` it stands still before, until it gets SIGCONT.
 """
 
 import os
@@ -14,12 +14,15 @@ from goop_mcp.cli import main, running
 from goop_mcp.store.graph_rows import GraphReportRow
 
 
-def _stop_as_it_records(moment: str, task: str) -> None:
+def _stop_as_it_records(moment: str, task: str, number: str) -> None:
     names = vars(running)
     record_task = names["record_task"]
+    left = int(number)
 
     def record(context: object, report: GraphReportRow, **named: Any) -> int:  # noqa: ANN401
-        if report.task != task:
+        nonlocal left
+        left -= report.task == task
+        if report.task != task or left:
             return int(record_task(context, report, **named))
         names["record_task"] = record_task
         if moment == "pause":
@@ -35,5 +38,5 @@ def _stop_as_it_records(moment: str, task: str) -> None:
 
 
 if __name__ == "__main__":
-    _stop_as_it_records(*sys.argv[1:3])
-    main(sys.argv[3:])
+    _stop_as_it_records(*sys.argv[1:4])
+    main(sys.argv[4:])

@@ -90,7 +90,7 @@ def test_the_report_of_a_killed_worker_is_recorded_once_by_another(
     graph = write_graph(tmp_path, "one", 1, seconds=0)
     words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest[:12])
     run = place.ledger.create(graph, input={})
-    killed = start([*DYING, moment, "t0"], *words)
+    killed = start([*DYING, moment, "t0", "1"], *words)
     assert killed.wait(timeout=60) == -signal.SIGKILL
     # It was the last task, so that nothing leads a worker back to this run.
     assert place.ledger.run(run).state == "finished"
@@ -119,7 +119,7 @@ def test_reports_of_graphs_that_nobody_trusts_here_are_left_to_others(
     graph = write_graph(tmp_path, "one", 1, seconds=0)
     words = ("--runner-only", "--dispatcher", dispatcher)
     run = place.ledger.create(graph, input={})
-    killed = start([*DYING, "before", "t0"], *words, "--trust", graph.digest[:12])
+    killed = start([*DYING, "before", "t0", "1"], *words, "--trust", graph.digest[:12])
     assert killed.wait(timeout=60) == -signal.SIGKILL
 
     # A second run shows that this worker has looked: it works on that one alone.
@@ -206,7 +206,7 @@ def test_what_a_killed_worker_sent_back_is_recorded_once_before_what_follows(
     graph = write_reviewed(tmp_path)
     words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest[:12])
     run = place.ledger.create(graph, input={})
-    killed = start([*DYING, moment, "review"], *words)
+    killed = start([*DYING, moment, "review", "1"], *words)
     assert killed.wait(timeout=60) == -signal.SIGKILL
     assert place.states(run)["review"] == "waiting"
     assert in_round(place) == (BEGUN[:1] if moment == "before" else BEGUN[:2])
@@ -238,7 +238,7 @@ def test_a_worker_that_stands_still_does_not_put_what_was_sent_back_after_the_ne
     graph = write_reviewed(tmp_path)
     words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest[:12])
     run = place.ledger.create(graph, input={})
-    paused = start([*DYING, "pause", "review"], *words)
+    paused = start([*DYING, "pause", "review", "1"], *words)
     _, status = os.waitpid(paused.pid, os.WUNTRACED)
     assert os.WIFSTOPPED(status)
     assert in_round(place) == BEGUN[:1]
@@ -268,7 +268,7 @@ def test_a_person_decides_before_what_a_killed_worker_left_is_recorded(
     worker = tmp_path / "worker.py"
     worker.write_text(worker.read_text().replace("round == 0", "round == 9").replace("== 1", "< 9"))
     trust = ("--trust", graph.digest[:12])
-    killed = start([*DYING, "before", "review"], "reviewed.toml", *trust)
+    killed = start([*DYING, "before", "review", "1"], "reviewed.toml", *trust)
     assert killed.wait(timeout=60) == -signal.SIGKILL
     [row] = place.store.read(lambda reading: reading.graphs.runs())
     run = row.id
@@ -402,7 +402,7 @@ def test_a_person_finishes_a_task_of_an_agent_that_waits(
     if moment is None:
         assert goop(place, "delegate", "reviewed.toml", *trust).code == 3
     else:
-        killed = start([*DYING, moment, "review"], "reviewed.toml", *trust)
+        killed = start([*DYING, moment, "review", "1"], "reviewed.toml", *trust)
         assert killed.wait(timeout=60) == -signal.SIGKILL
     [row] = place.store.read(lambda reading: reading.graphs.runs())
     run = row.id
@@ -465,3 +465,42 @@ def test_a_dead_runner_leaves_a_report_after_that_of_one_that_is_about_to_record
             ledger.answer(run, "t00", "retry", by="Kim")
 
     assert [each.round for each in ledger.left_unrecorded()] == [0, 1]
+
+
+@pytest.mark.parametrize("moment", ["never", "before", "after"])
+@pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
+def test_a_task_that_comes_back_to_what_it_reported_counts_with_that(
+    place: Place, moment: str, start: Start, tmp_path: Path
+) -> None:
+    graph = write_reviewed(tmp_path)
+    worker = tmp_path / "worker.py"
+    # Blocked, done, and after the review blocked in the same words.
+    worker.write_text(
+        worker.read_text().replace(
+            'print(report(summary=["First work.", "Second work."][round]))',
+            'print(report(summary="Some work.") if round == 1 else'
+            ' report("BLOCKED", summary="No key.", blockers="RULE 4: which key?"))',
+        )
+    )
+    trust = ("--trust", graph.digest[:12])
+    assert goop(place, "delegate", "reviewed.toml", *trust).code == 3
+    [row] = place.store.read(lambda reading: reading.graphs.runs())
+    run = row.id
+    assert goop(place, "runs", "answer", run, "build", "retry").code == 0
+    if moment == "never":
+        assert goop(place, "runs", "resume", run).code == 3
+    else:
+        words = ("--runner-only", *trust)
+        # The worker records two reports of the task: that of the second round, and this one.
+        killed = start([*DYING, moment, "build", "2"], *words)
+        assert killed.wait(timeout=60) == -signal.SIGKILL
+        assert place.states(run)["build"] == "input_required"
+        assert goop(place, "runs", "resume", run).code == 3
+
+    assert in_round(place) == ["No key.", "Some work.", "No limits.", "No key."]
+    assert recorded(place, run)["build"] == 4
+    blockers = json.loads(goop(place, "status", "--format", "json").out)["blockers"]
+    assert "which key?" in json.dumps(blockers)
+    assert goop(place, "runs", "resume", run).code == 3
+    assert len(in_round(place)) == 4
+    check_run(place.store, run)
