@@ -246,5 +246,7 @@ def event_line(event: GraphEventRow) -> str | None:
     if event.what == "lease_lost":
         return f"{event.task}: its runner is gone; another one goes on"
 
+    # People count rounds from 1.
+    data |= {"round": data["round"] + 1} if "round" in data else {}
     values = ", ".join(f"{name} {excerpt(str(value), 100)}" for name, value in data.items())
     return f"{event.task}: {_words(event.what)} ({values})"

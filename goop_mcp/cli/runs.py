@@ -189,8 +189,9 @@ def _show_task(store: Store, view: RunView, task: str, *, output: bool) -> None:
     attempts = store.read(lambda reading: reading.graphs.attempts(view.id, task))
     lines = [f"# {task}: {row.state}, round {row.round + 1}"]
     lines += [f"why: {excerpt(row.message, 500)}"] if row.message else []
-    numbers = ", ".join(map(str, view.tasks[task].reports))
-    lines += [f"recorded as report {numbers}"] if numbers else []
+    numbers = view.tasks[task].reports
+    noun = "report" if len(numbers) == 1 else "reports"
+    lines += [f"recorded as {noun} {', '.join(map(str, numbers))}"] if numbers else []
     lines += ["", "prompt:", row.prompt[:_MOST_OUTPUT]] if row.prompt else []
     for each in attempts:
         ended: dict[str, Any] = json.loads(each.outcome) if each.outcome is not None else {}

@@ -206,20 +206,20 @@ class RunChange:
     def add_steps(
         self,
         steps: Sequence[GraphStep],
-        was: Mapping[str, GraphTaskRow],
+        was: Mapping[str, GraphTaskRow] | None,
         reused: "Mapping[str, KnownStep] | None" = None,
     ) -> None:
         """Add steps of the graph, and let those begin that need nothing else.
 
-        `was` are the rows that they replace, whose fences go on. `reused` are those that other runs
-        have results for; they are accepted at once.
+        `was` are the rows that were removed for them, None in a new run. `reused` are those that
+        other runs have results for; they are accepted at once.
         """
         reused = reused or {}
         rows, later = [], []
         for step in steps:
-            # A step that is added again gets a higher fence: replies to the one before come too
-            # late.
-            row = self._row_of(step, distance=self.graph.distance[step.id], again=was.get(step.id))
+            row = self._row_of(step, distance=self.graph.distance[step.id])
+            if was is not None:
+                row = self._begun_again(row, was.get(step.id))
             # Most graphs are long because of their plain tasks; those are added as they will be.
             if step.id in reused:
                 row = self._reuse(row, reused[step.id])
@@ -267,13 +267,12 @@ class RunChange:
         distance: int,
         parent: str | None = None,
         depth: int = 0,
-        again: GraphTaskRow | None = None,
     ) -> GraphTaskRow:
         return GraphTaskRow(
             run=self.run.id,
             id=step.id,
             kind="task" if isinstance(step, GraphTask) else "gate",
-            round=0 if again is None else again.round + 1,
+            round=0,
             parent=parent,
             depth=depth,
             # Not by `asdict`, which copies each value in depth.
@@ -288,7 +287,7 @@ class RunChange:
             message=None,
             ready_at=None,
             deadline_at=None,
-            fence=0 if again is None else again.fence + 1,
+            fence=0,
             owner=None,
             lease_until=None,
             cancel_requested=0,
@@ -300,6 +299,24 @@ class RunChange:
             result=None,
             report=None,
         )
+
+    def _begun_again(self, row: GraphTaskRow, was: GraphTaskRow | None = None) -> GraphTaskRow:
+        """Return the row of a new step after all rounds that a step with its id had in the run.
+
+        `was` is the row of that, None where it was removed earlier or there was none. Attempts and
+        reports stay: those of another round are not taken for its own, and with a higher fence
+        replies to the step before come too late.
+        """
+        known = [] if was is None else [(was.round, was.fence)]
+        for attempt in self._rows.last_attempts(row.run, row.id, limit=1):
+            known.append((attempt.round, attempt.fence))
+        for report in self._rows.unrecorded(row.run, row.id):
+            known.append((report.round, report.fence))
+        if not known:
+            return row
+
+        rounds, fences = zip(*known, strict=True)
+        return row._replace(round=max(rounds) + 1, fence=max(fences) + 1)
 
     def is_by_hand(self, step: GraphTask) -> bool:
         """Whether a person or a host works on a task, so that no runner claims it."""
@@ -521,6 +538,8 @@ class RunChange:
             # What an agent wrote, which no reply and no report is kept with either.
             task = replace(added.task, prompt=kept_text(added.task.prompt))
             new = self._row_of(task, distance=0, parent=added.parent, depth=added.depth)
+            # A changed graph forgets what was added, and its tasks may come again.
+            new = self._begun_again(new)
             # What goes on with the same agent goes on in its conversation, unless it is to be a
             # fresh one; a session means nothing to another agent.
             if not added.fresh and added.task.agent == agent:
@@ -532,7 +551,12 @@ class RunChange:
             self.event(
                 added.task.id,
                 "added",
-                {"by": row.id, "agent": added.task.agent, "attempts": most},
+                {
+                    "by": row.id,
+                    "agent": added.task.agent,
+                    "attempts": most,
+                    **({"round": new.round} if new.round else {}),
+                },
             )
         for need in expansion.needs:
             self._rows.add(GraphNeedRow(self.run.id, row.id, need))

@@ -335,7 +335,7 @@ class Ledger:
             change = RunChange(writing, run, graph)
             change.event(None, "created", {"graph": graph.name, "tasks": len(graph.steps)})
             reused = reusable_steps(writing, graph, json.loads(source.input)) if reuse else {}
-            change.add_steps(list(graph.steps.values()), {}, reused)
+            change.add_steps(list(graph.steps.values()), None, reused)
             return change
 
         self._graphs[run_id] = graph
@@ -419,11 +419,12 @@ class Ledger:
                 until = None if limit is None else epoch(run.created_at) + limit
                 change.run = change.run._replace(deadline_at=until)
             writing.graphs.set_graph(id, as_json(graph.to_dict()))
+            # Before the steps begin, which readers of events take from it.
+            change.event(None, "changed", {"kept": sorted(kept)})
             added = [step for step in graph.steps.values() if step.id not in kept]
             change.add_steps(added, rows)
             for step in added:
                 change.look_again(step.id)
-            change.event(None, "changed", {"kept": sorted(kept)})
             change.save()
             return sorted(kept)
 

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -79,12 +79,26 @@ class RunView:
 
     def __post_init__(self) -> None:
         """Begin with the steps of the graph."""
+        self._begin({}, kept=())
+
+    def _begin(self, was: Mapping[str, TaskView], *, kept: Collection[str]) -> None:
+        """Begin with the steps of the graph, but for those that are `kept` as they were."""
+        self.tasks = {}
         for step in self.graph.steps.values():
+            old = was.get(step.id)
+            if old is not None and step.id in kept:
+                self.tasks[step.id] = old
+                continue
+
+            view = TaskView(id=step.id, agent=None)
             if isinstance(step, GraphGate):
-                view = TaskView(id=step.id, agent=None, answers=step.answers)
+                view.answers = step.answers
             else:
-                agent = self.graph.agent_named[step.agent]
-                view = TaskView(id=step.id, agent=step.agent, most=attempts_of(agent, step))
+                view.agent = step.agent
+                view.most = attempts_of(self.graph.agent_named[step.agent], step)
+            # A step that begins again does so in its next round.
+            if old is not None:
+                view.round, view.reports = old.round + 1, old.reports
             self.tasks[step.id] = view
 
     @property
@@ -105,6 +119,9 @@ class RunView:
             if event.task is None:
                 if event.what == "run":
                     self.state = data["state"]
+                elif event.what == "changed":
+                    self.state = "running"
+                    self._begin(self.tasks, kept=data["kept"])
             else:
                 self._follow_task(event, data)
 
@@ -115,6 +132,7 @@ class RunView:
         if event.what == "added":
             task.agent, task.added_by = data.get("agent"), data.get("by")
             task.most = data.get("attempts", task.most)
+            task.round = data.get("round", 0)
         elif event.what == "claimed":
             task.since = datetime.fromisoformat(event.at)
         elif event.what == "asked":

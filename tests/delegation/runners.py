@@ -140,8 +140,10 @@ def check_run(store: Store, id: str) -> None:
 
     states = dict.fromkeys(tasks, "waiting")
     for event in events:
+        data = json.loads(event.data)
+        if event.what == "changed":
+            states = {each: states[each] if each in data["kept"] else "waiting" for each in states}
         if event.what == "state":
-            data = json.loads(event.data)
             assert states[event.task or ""] == data["from"], (event, states)
             assert may_move(data["from"], data["to"]), event
             states[event.task or ""] = data["to"]

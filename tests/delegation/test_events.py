@@ -1,6 +1,7 @@
 """A program reads what happens in a run, in pages, while others work on it and afterwards."""
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 
 from goop_mcp.delegation import RunError, events, resume, run_graph
 from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.services.runs import read_view
 from goop_mcp.store.graph_rows import GraphEventRow
 from goop_mcp.store.interface import Store
+from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.delegation.graphs import Team, chain, login
 
 
@@ -81,3 +84,22 @@ def test_what_cannot_be_read_is_refused(store: Store) -> None:
     for limit in (0, 10_001, True):
         with pytest.raises(ValueError, match="from 1 to 10,000"):
             anyio.run(partial(events, store, "nope", limit=limit))
+
+
+async def test_what_a_changed_graph_begins_again_is_not_shown_as_it_ended(
+    store: Store, tmp_path: Path
+) -> None:
+    agents = {"worker": lambda _: COMPLETE_REPLY}
+    done = await run_graph(chain(), store=store, agents=agents, project=tmp_path)
+    assert done.state == "finished"
+    first, second = chain().tasks
+    changed = replace(chain(), tasks=(replace(first, prompt="Do it otherwise."), second))
+    Ledger(store).change_graph(done.id, changed)
+
+    view = read_view(store, done.id)
+    assert view.states == {"a": "ready", "b": "waiting"}
+    assert view.states == {
+        row.id: row.state for row in store.read(lambda reading: reading.graphs.tasks(done.id))
+    }
+    assert [each.round for each in view.tasks.values()] == [1, 1]
+    assert view.state == "running"

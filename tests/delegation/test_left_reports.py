@@ -288,6 +288,7 @@ def test_a_person_decides_before_what_a_killed_worker_left_is_recorded(
     # The same words again are the same report.
     assert in_round(place) == ["First work.", "Which limit?"]
     assert not place.store.read(lambda reading: reading.graphs.unrecorded(run))
+    check_run(place.store, run)
 
 
 @pytest.mark.parametrize("is_full", [True, False])

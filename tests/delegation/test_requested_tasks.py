@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -9,10 +10,11 @@ import pytest
 
 from goop_mcp.delegation.graph import Graph, GraphAgent, GraphTask
 from goop_mcp.delegation.parts import GraphLimits, GraphRetry
-from goop_mcp.delegation.runner import GraphOutcome, run_graph
+from goop_mcp.delegation.runner import GraphOutcome, resume, run_graph
 from goop_mcp.services.runs import read_view
 from goop_mcp.store.interface import Store
 from tests.delegation.reports import report
+from tests.delegation.runners import check_run
 from tests.requirements import requirement
 
 NOTICE = "'plan-worker' of worker has completed. Its report:"
@@ -178,3 +180,49 @@ def test_more_notices_than_a_run_may_have_tasks_are_for_a_person(
     # Nothing of it is carried out: neither the task nor a part of the notices.
     assert set(done.tasks) == {"plan", "docs"}
     assert [name for name, _ in asked] == ["planner"]
+
+
+async def test_a_task_that_is_added_again_to_a_changed_graph_forgets_its_old_answers(
+    store: Store, tmp_path: Path
+) -> None:
+    answers: list[str] = []
+    goes_on, is_asked = True, anyio.Event()
+
+    async def planner(_: str) -> str:
+        return asking("")
+
+    async def worker(_: str) -> str:
+        answers.append(f"Endpoint {len(answers) + 1}.")
+        if not goes_on:
+            is_asked.set()
+            await anyio.sleep(60)
+        return report(summary=answers[-1])
+
+    def planned(prompt: str) -> Graph:
+        plan = GraphTask("plan", agent="planner", prompt=prompt, expands=True)
+        return Graph(
+            name="login", agents=(GraphAgent("planner"), GraphAgent("worker")), tasks=(plan,)
+        )
+
+    agents = {"planner": planner, "worker": worker}
+    first = await run_graph(planned("Plan it."), store=store, agents=agents, project=tmp_path)
+    assert first.state == "finished"
+
+    # Interrupted while the worker is asked for the new plan.
+    goes_on = False
+    go_on = partial(resume, store, first.id, agents=agents, project=tmp_path)
+    async with anyio.create_task_group() as group:
+        group.start_soon(partial(go_on, graph=planned("Plan it well.")))
+        await is_asked.wait()
+        view = read_view(store, first.id).tasks["plan-worker"]
+        assert (view.state, view.round, view.attempt) == ("running", 1, 1)
+        group.cancel_scope.cancel()
+    goes_on = True
+    done = await go_on()
+    assert done.state == "finished"
+    assert len(answers) == 3
+    row = store.read(lambda reading: reading.graphs.task(first.id, "plan-worker"))
+    assert row is not None
+    assert json.loads(row.result or "")["envelope"]["summary"] == "Endpoint 3."
+    assert row.round == 1
+    check_run(store, first.id)

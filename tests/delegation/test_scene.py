@@ -148,7 +148,7 @@ def test_each_report_of_the_team_is_in_the_round_also_those_that_were_sent_back(
         assert "which color?" in chronicle
         assert "No limits." in chronicle
     shown = goop("runs", "show", run_id, "--task", "api").out
-    assert "recorded as report 2, 6" in shown
+    assert "recorded as reports 2, 6" in shown
 
 
 def in_round(goop: Call) -> list[tuple[str, str]]:
