@@ -130,17 +130,17 @@ def test_each_report_of_the_team_is_in_the_round_also_those_that_were_sent_back(
     assert goop("init").code == 0
     run_id = begun(goop, project)
     # What waits for the person is recorded as it comes.
-    assert in_round(goop) == [
-        ("COMPLETE", "A login in three parts."),
-        ("COMPLETE", "First API."),
-        ("BLOCKED", "No color."),
-    ]
+    first, *others = in_round(goop)
+    assert first == ("COMPLETE", "A login in three parts.")
+    assert sorted(others) == [("BLOCKED", "No color."), ("COMPLETE", "First API.")]
     assert goop("runs", "answer", run_id, "ui", "retry", "--note", "It is decided: green.").out
     assert goop("runs", "resume", run_id).code == 0
     assert in_round(goop)[3:] == [
         ("COMPLETE", "The work is done."),
         ("PARTIAL", "No limits."),
         ("COMPLETE", "Second API."),
+        # In the words of another task, but after its own rejection: it counts.
+        ("COMPLETE", "The work is done."),
     ]
     # With PostgreSQL the documents of the project stand in its database.
     if "GOOP_DATABASE_URL" not in state:
@@ -148,7 +148,7 @@ def test_each_report_of_the_team_is_in_the_round_also_those_that_were_sent_back(
         assert "which color?" in chronicle
         assert "No limits." in chronicle
     shown = goop("runs", "show", run_id, "--task", "api").out
-    assert "recorded as reports 2, 6" in shown
+    assert f"recorded as reports {2 + others.index(('COMPLETE', 'First API.'))}, 6" in shown
 
 
 def in_round(goop: Call) -> list[tuple[str, str]]:
