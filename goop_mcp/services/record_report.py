@@ -172,6 +172,7 @@ def record_report(
     verdict: Verdict | None = None,
     judged: Judged = JUDGED_BY_TOOL,
     occurrence: str = "",
+    guard: Callable[[ReadTransaction], None] | None = None,
     rules: Sequence[Rule] = (),
     now: str,
 ) -> RecordedReport:
@@ -182,8 +183,9 @@ def record_report(
     that has judged it already, its claims included; None judges here. A repeated report is a
     duplicate and writes nothing; of a rejected one only the verdict is counted, as `judged`. A
     report with the name of an `occurrence` repeats only one with that name: an agent may come back
-    to what it reported before something else. `rules` are those of `validate`. `now` is ISO 8601 in
-    UTC. Raises ContextError, StoreError and RuleFailedError; then nothing was recorded.
+    to what it reported before something else. `guard` is called in the transaction that records,
+    which its error prevents. `rules` are those of `validate`. `now` is ISO 8601 in UTC. Raises
+    ContextError, StoreError and RuleFailedError; then nothing was recorded.
     """
     if verdict is None and check_workspace:
         verdict, envelope, known = _judge_and_verify(
@@ -248,6 +250,7 @@ def record_report(
         text=text,
         is_verified=check_workspace,
         judged=judged,
+        guard=guard,
         now=now,
     )
     # One transaction: report, documents, state and counters are stored together or not at all.
@@ -371,9 +374,10 @@ class _Recording:
         text: str,
         is_verified: bool,
         judged: Judged,
+        guard: Callable[[ReadTransaction], None] | None,
         now: str,
     ) -> None:
-        self.is_verified = is_verified
+        self.is_verified, self.guard = is_verified, guard
         self.session_documents: tuple[str, ...] = ()
         self.project_context, self.context, self.verdict, self.judged = (
             project_context,
@@ -397,6 +401,8 @@ class _Recording:
                 text=self.text,
             )
             return Change(answer=_duplicate(known, decision, self.envelope), shows=False)
+        if self.guard is not None:
+            self.guard(writing)
 
         # The decision depends on the project with this report, and is stored with the report.
         row = self._row(writing.round().number)

@@ -319,6 +319,22 @@ def record_task(
     if not result.get("text"):
         raise RunError(f"the reply of {report.task} was not kept, as --keep-output of its run says")
     step = step_of(report)
+
+    def is_due(reading: ReadTransaction) -> bool:
+        left = reading.graphs.unrecorded(report.run, report.task)
+        return any(each.fence == report.fence for each in left)
+
+    def refuse_late(reading: ReadTransaction) -> None:
+        # Somebody else had the same report, or recorded a later one because this was refused there.
+        if not is_due(reading):
+            raise RunError(f"it is recorded already, or a later report of {report.task} is")
+
+    def is_followed(reading: ReadTransaction) -> bool:
+        last = reading.graphs.newest_event(report.run, report.task, "recorded")
+        return (
+            last is not None and json.loads(last.data)["report"] > (number or 0) and is_due(reading)
+        )
+
     record = partial(
         record_report,
         result["text"],
@@ -328,21 +344,13 @@ def record_task(
         check_workspace=not isinstance(step, GraphTask) or step.workspace == "project",
         # Of an agent the attempts are counted as its task ends; a person has none.
         judged=Judged(surface="record_report", counts="by" in result),
+        guard=refuse_late,
         rules=rules,
         now=now,
     )
-
-    def is_old(reading: ReadTransaction) -> bool:
-        last = reading.graphs.newest_event(report.run, report.task, "recorded")
-        # One that is not to be recorded any more was recorded before the last one.
-        is_due = report.fence in {
-            each.fence for each in reading.graphs.unrecorded(report.run, report.task)
-        }
-        return is_due and last is not None and json.loads(last.data)["report"] > (number or 0)
-
     recorded = record()
     number = recorded.written.report
-    if recorded.status == "duplicate" and context.store.read(is_old):
+    if recorded.status == "duplicate" and context.store.read(is_followed):
         recorded = record(occurrence=f"{report.run}/{report.task}/{report.fence}")
         number = recorded.written.report
     if number is None:

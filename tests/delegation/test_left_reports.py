@@ -16,21 +16,24 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.cli.display import event_line
-from goop_mcp.delegation import Graph, resume
+from goop_mcp.delegation import Graph, RunError, resume
 from goop_mcp.delegation.expand import Expansion
 from goop_mcp.delegation.ledger import AcceptedReport, Claim
 from goop_mcp.delegation.parts import GraphAgent
 from goop_mcp.delegation.processes import this_process
 from goop_mcp.errors import GoopError
+from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.recorded_reports import list_reports
-from goop_mcp.services.runs import read_view
+from goop_mcp.services.runs import read_view, record_task
 from goop_mcp.store.graph_rows import GraphReportRow
+from goop_mcp.workspace.files import ProjectFiles
 from tests.cli.running import PROGRAM, Ended, environment
 from tests.cli.running import run as run_program
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run, one_wave, within
 from tests.delegation.test_many_machines import write_graph
 from tests.repository import ROOT
+from tests.server.test_asking import NOW
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -291,19 +294,20 @@ def test_a_person_decides_before_what_a_killed_worker_left_is_recorded(
     check_run(place.store, run)
 
 
+def build_and_review(message: str) -> str:
+    if "Build" in message:
+        return report(summary="Second work." if "Add limits" in message else "First work.")
+    if "First work." in message:
+        return report(
+            "PARTIAL", agent="goop-verifier", summary="No limits.", next_action="Add limits"
+        )
+    return report(agent="goop-verifier", summary="It is good.")
+
+
 @pytest.mark.parametrize("is_full", [True, False])
 async def test_what_was_sent_back_and_refused_is_tried_again_before_the_next_report_and_not_after(
     any_place: Place, tmp_path: Path, *, is_full: bool
 ) -> None:
-    def worker(message: str) -> str:
-        if "Build" in message:
-            return report(summary="Second work." if "Add limits" in message else "First work.")
-        if "First work." in message:
-            return report(
-                "PARTIAL", agent="goop-verifier", summary="No limits.", next_action="Add limits"
-            )
-        return report(agent="goop-verifier", summary="It is good.")
-
     tried: list[str] = []
 
     def record(left: GraphReportRow) -> int:
@@ -315,7 +319,7 @@ async def test_what_was_sent_back_and_refused_is_tried_again_before_the_next_rep
 
     graph = replace(write_reviewed(tmp_path), agents=(GraphAgent("worker"),))
     store, run = any_place.store, any_place.ledger.create(graph, input={})
-    go_on = partial(resume, agents={"worker": worker}, project=tmp_path, record=record)
+    go_on = partial(resume, agents={"worker": build_and_review}, project=tmp_path, record=record)
     done = await go_on(store, run)
     assert done.state == "finished"
     assert tried == ["First work.", "No limits.", "Second work.", "No limits.", "It is good."]
@@ -505,3 +509,30 @@ def test_a_task_that_comes_back_to_what_it_reported_counts_with_that(
     assert goop(place, "runs", "resume", run).code == 3
     assert len(in_round(place)) == 4
     check_run(place.store, run)
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
+async def test_a_report_that_was_refused_elsewhere_is_not_recorded_after_the_next_one(
+    place: Place, tmp_path: Path
+) -> None:
+    files, refused = ProjectFiles(tmp_path), list[GraphReportRow]()
+    context = ProjectContext(files=files, store=place.store)
+
+    # As on a machine that does not have a file which the report names.
+    def record(left: GraphReportRow) -> int:
+        if "No limits." in left.result:
+            refused.append(left)
+            raise GoopError("there is no such file here")
+        return record_task(context, left, now=NOW)
+
+    graph = replace(write_reviewed(tmp_path), agents=(GraphAgent("worker"),))
+    run = place.ledger.create(graph, input={})
+    done = await resume(
+        place.store, run, agents={"worker": build_and_review}, project=tmp_path, record=record
+    )
+    assert done.state == "finished"
+    assert in_round(place) == ["First work.", "Second work.", "It is good."]
+    # The worker that had it stood still, and goes on now.
+    with pytest.raises(RunError, match="a later report of review is"):
+        record_task(context, refused[0], now=NOW)
+    assert in_round(place) == ["First work.", "Second work.", "It is good."]
