@@ -537,7 +537,9 @@ class Ledger:
                     change.again(dependant, notes=None, fresh=fresh)
                     again.append(each)
             change.event(task, "again", {"by": by, "downstream": downstream})
-            change.proceed(task)
+            # All of them: what is between the task and one of them may have ended, and stays so.
+            for each in again:
+                change.proceed(each)
             change.save()
             return again
 

@@ -9,6 +9,7 @@ import pytest
 from goop_mcp.delegation.graph import (
     Graph,
     GraphAgent,
+    GraphGate,
     GraphLimits,
     GraphTask,
 )
@@ -18,7 +19,7 @@ from goop_mcp.services.runs import read_view
 from goop_mcp.store.interface import Store
 from tests.delegation.graphs import Team, login
 from tests.delegation.reports import report
-from tests.delegation.runners import one_wave
+from tests.delegation.runners import check_run, one_wave
 
 
 def states(done: GraphOutcome) -> dict[str, str]:
@@ -297,3 +298,49 @@ async def test_a_task_that_is_asked_for_again_in_vain_leaves_out_what_needs_it(
     states = {name: each.state for name, each in done.tasks.items()}
     assert states == {"plan": "failed", "build": "skipped", "review": "skipped"}
     assert done.state == "failed"
+
+
+async def test_what_waits_for_a_task_that_failed_does_not_wait_for_one_before_that(
+    store: Store, tmp_path: Path
+) -> None:
+    """The first task is done again, what failed in between is not, nor what needs that."""
+    names = ("plan", "build", "review", "test")
+    tasks = [
+        GraphTask(name, agent="worker", prompt=f"Do {name}", needs=names[:at][-1:])
+        for at, name in enumerate(names)
+    ]
+    ask = GraphGate("ask", question="Good?", answers=("yes", "no"), needs=("style",))
+    graph = Graph(
+        name="chain",
+        protocol="goop_report",
+        agents=(GraphAgent("worker"),),
+        tasks=(*tasks, GraphTask("style", agent="worker", prompt="Do style", needs=("plan",))),
+        gates=(ask,),
+    )
+
+    def worker(message: str) -> str:
+        if "build" in message:
+            raise ValueError("no network")
+        return report()
+
+    ledger, agents = Ledger(store), {"worker": worker}
+    run = ledger.create(graph, input={})
+    done = await resume(store, run, agents=agents, project=tmp_path)
+    assert done.state == "waiting_for_person"
+    assert set(ledger.retry(run, "plan", by="Kim")) == {"plan", "ask", "review", "test"}
+    with anyio.fail_after(10):
+        done = await resume(store, run, agents=agents, project=tmp_path)
+    assert done.waiting_for == ("ask",)
+    ledger.answer(run, "ask", "yes", by="Kim", note="")
+    with anyio.fail_after(10):
+        done = await resume(store, run, agents=agents, project=tmp_path)
+    assert {name: each.state for name, each in done.tasks.items()} == {
+        "plan": "accepted",
+        "build": "failed",
+        "review": "skipped",
+        "test": "skipped",
+        "style": "accepted",
+        "ask": "accepted",
+    }
+    assert done.state == "failed"
+    check_run(store, run)
