@@ -172,7 +172,7 @@ def record_report(
     verdict: Verdict | None = None,
     judged: Judged = JUDGED_BY_TOOL,
     occurrence: str = "",
-    guard: Callable[[ReadTransaction], None] | None = None,
+    guard: Callable[[WriteTransaction], None] | None = None,
     rules: Sequence[Rule] = (),
     now: str,
 ) -> RecordedReport:
@@ -374,7 +374,7 @@ class _Recording:
         text: str,
         is_verified: bool,
         judged: Judged,
-        guard: Callable[[ReadTransaction], None] | None,
+        guard: Callable[[WriteTransaction], None] | None,
         now: str,
     ) -> None:
         self.is_verified, self.guard = is_verified, guard

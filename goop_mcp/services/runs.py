@@ -24,7 +24,7 @@ from goop_mcp.routing import RoutingContext
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.record_report import Judged, record_report
 from goop_mcp.store.graph_rows import GraphEventRow, GraphReportRow, GraphRunRow, GraphTaskRow
-from goop_mcp.store.interface import ReadTransaction, Store
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
@@ -324,10 +324,14 @@ def record_task(
         left = reading.graphs.unrecorded(report.run, report.task)
         return any(each.fence == report.fence for each in left)
 
-    def refuse_late(reading: ReadTransaction) -> None:
+    def refuse_late(writing: WriteTransaction) -> None:
         # Somebody else had the same report, or recorded a later one because this was refused there.
-        if not is_due(reading):
+        if not is_due(writing):
             raise RunError(f"it is recorded already, or a later report of {report.task} is")
+        # Those that were refused here: nobody else may record them after this one. A task that was
+        # claimed once has none, as nearly every one.
+        if report.fence > 1:
+            writing.graphs.remove_reports(report.run, report.task, until=report.fence - 1)
 
     def is_followed(reading: ReadTransaction) -> bool:
         last = reading.graphs.newest_event(report.run, report.task, "recorded")

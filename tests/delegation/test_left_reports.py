@@ -518,12 +518,21 @@ async def test_a_report_that_was_refused_elsewhere_is_not_recorded_after_the_nex
     files, refused = ProjectFiles(tmp_path), list[GraphReportRow]()
     context = ProjectContext(files=files, store=place.store)
 
+    def record_late() -> None:
+        """Go on as a worker that stood still with the report that was sent back."""
+        with pytest.raises(RunError, match="a later report of review is"):
+            record_task(context, refused[0], now=NOW)
+
     # As on a machine that does not have a file which the report names.
     def record(left: GraphReportRow) -> int:
         if "No limits." in left.result:
             refused.append(left)
             raise GoopError("there is no such file here")
-        return record_task(context, left, now=NOW)
+        number = record_task(context, left, now=NOW)
+        if "It is good." in left.result:
+            # Before the run knows that this one is recorded.
+            record_late()
+        return number
 
     graph = replace(write_reviewed(tmp_path), agents=(GraphAgent("worker"),))
     run = place.ledger.create(graph, input={})
@@ -532,7 +541,5 @@ async def test_a_report_that_was_refused_elsewhere_is_not_recorded_after_the_nex
     )
     assert done.state == "finished"
     assert in_round(place) == ["First work.", "Second work.", "It is good."]
-    # The worker that had it stood still, and goes on now.
-    with pytest.raises(RunError, match="a later report of review is"):
-        record_task(context, refused[0], now=NOW)
+    record_late()
     assert in_round(place) == ["First work.", "Second work.", "It is good."]
