@@ -2,16 +2,19 @@
 
 `python -m tests.delegation.dying_program MOMENT TASK NUMBER WORDS`, where WORDS are those of the
 command line: `before` the NUMBERth report of the task is recorded or `after` it, the process ends
-itself with SIGKILL; with `pause` it stands still before, until it gets SIGCONT.
+itself with SIGKILL; with `pause` whoever records it waits before, until there is a file `go` here.
+There it holds no lock of the database, if it is to be stopped as a whole.
 """
 
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 from goop_mcp.cli import main, running
 from goop_mcp.store.graph_rows import GraphReportRow
+from tests.delegation.runners import within
 
 
 def _stop_as_it_records(moment: str, task: str, number: str) -> None:
@@ -26,7 +29,8 @@ def _stop_as_it_records(moment: str, task: str, number: str) -> None:
             return int(record_task(context, report, **named))
         names["record_task"] = record_task
         if moment == "pause":
-            os.kill(os.getpid(), signal.SIGSTOP)
+            Path("paused").touch()
+            within(120, Path("go").exists)
             return int(record_task(context, report, **named))
 
         if moment == "after":

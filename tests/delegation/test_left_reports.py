@@ -4,7 +4,6 @@ Also where its task goes on: after feedback, or with what a person decides.
 """
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -30,7 +29,7 @@ from goop_mcp.workspace.files import ProjectFiles
 from tests.cli.running import PROGRAM, Ended, environment
 from tests.cli.running import run as run_program
 from tests.delegation.reports import report
-from tests.delegation.runners import Place, check_run, one_wave, within
+from tests.delegation.runners import Place, check_run, one_wave, stand_still, within
 from tests.delegation.test_many_machines import write_graph
 from tests.repository import ROOT
 from tests.server.test_asking import NOW
@@ -242,14 +241,14 @@ def test_a_worker_that_stands_still_does_not_put_what_was_sent_back_after_the_ne
     words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest[:12])
     run = place.ledger.create(graph, input={})
     paused = start([*DYING, "pause", "review", "1"], *words)
-    _, status = os.waitpid(paused.pid, os.WUNTRACED)
-    assert os.WIFSTOPPED(status)
-    assert in_round(place) == BEGUN[:1]
+    within(60, (tmp_path / "paused").exists)
+    stand_still(place, paused)
 
     # Whoever records the next report of the task records this one first, whose it ever was.
     other = start([*PROGRAM], *words)
     within(90, lambda: place.states(run)["review"] == "input_required")
     within(60, lambda: len(in_round(place)) == len(BEGUN))
+    (tmp_path / "go").touch()
     paused.send_signal(signal.SIGCONT)
     for each in (paused, other):
         each.send_signal(signal.SIGTERM)
