@@ -189,7 +189,8 @@ def _show_task(store: Store, view: RunView, task: str, *, output: bool) -> None:
     attempts = store.read(lambda reading: reading.graphs.attempts(view.id, task))
     lines = [f"# {task}: {row.state}, round {row.round + 1}"]
     lines += [f"why: {excerpt(row.message, 500)}"] if row.message else []
-    numbers = view.tasks[task].reports
+    # An agent may have added the task after the view was read.
+    numbers = view.tasks[task].reports if task in view.tasks else ()
     noun = "report" if len(numbers) == 1 else "reports"
     lines += [f"recorded as {noun} {', '.join(map(str, numbers))}"] if numbers else []
     lines += ["", "prompt:", row.prompt[:_MOST_OUTPUT]] if row.prompt else []
