@@ -183,6 +183,7 @@ docs: $(STAMP)
 	$(PYTHON) -m goop_mcp.testing.writing factory > docs/factory.jsonl.new
 	for family in goop_report factory; do mv docs/$$family.jsonl.new goop_mcp/testing/corpus/$$family.jsonl; done
 	for page in rules routing workflow requirements protocols/visual_style; do mv docs/$$page.md.new docs/$$page.md; done
+	$(PYTHON) -m tests.documentation.doors
 	$(PYTHON) -m tests.documentation.pictures
 
 site: $(STAMP)

@@ -1,17 +1,27 @@
 """Decide what the caller of a request may do with a tool, by the scopes of its token."""
 
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.mcpserver.tools import Tool
 from pydantic import JsonValue
 
-from goop_mcp.server.scopes import ALL_SCOPES, READ, WORKSPACE, WRITE
+from goop_mcp.server.actions import Needs, needs_of
+from goop_mcp.server.scopes import ALL_SCOPES, READ, WRITE
 
 __all__ = ["is_offered", "name_of_caller", "refusal", "scopes_of_caller"]
 
-_WORKSPACE_ARGUMENT = "check_workspace"
-_FILE_ARGUMENT = "file"
+_INSTEAD: Final[Mapping[str, tuple[str, str]]] = {
+    "check_workspace": ("looks at the files of the project", "check_workspace=false"),
+    # A verdict quotes what it judges, so that judging a file reads it out.
+    "file": ("reads a file of the project", "the reply as text"),
+    "write": ("writes a file of the project", "write=false"),
+}
+"""What an argument does that needs a scope of its own, and with what to call without that scope."""
+
+_ADDED: Final = Needs(scopes=frozenset({READ, WRITE}), arguments={})
+"""What a tool needs that a program adds to the server, as the table knows nothing of it."""
 
 
 def scopes_of_caller(*, without_token: Collection[str] = ALL_SCOPES) -> Collection[str]:
@@ -34,37 +44,36 @@ def name_of_caller() -> str | None:
 
 def is_offered(tool: Tool, scopes: Collection[str]) -> bool:
     """Whether a caller with `scopes` may use `tool` at all; only such tools are listed."""
-    only_reads = tool.annotations is not None and tool.annotations.read_only_hint is True
-    return READ in scopes and (WRITE in scopes or only_reads)
+    return _needs(tool).missing(scopes) is None
 
 
 def refusal(tool: Tool, arguments: Mapping[str, JsonValue], scopes: Collection[str]) -> str | None:
     """Return why `scopes` do not allow this call of `tool` and what to do, None if they do."""
-    if not is_offered(tool, scopes):
-        missing = WRITE if READ in scopes else READ
+    needs = _needs(tool)
+    if (missing := needs.missing(scopes)) is not None:
         return (
             f"{tool.name} needs the scope {missing}, which this token does not have; continue"
             " without it, or ask whoever runs the server for a token that has it."
         )
 
-    schema = tool.parameters.get("properties", {}).get(_WORKSPACE_ARGUMENT, {})
-    looks_at_files = arguments.get(_WORKSPACE_ARGUMENT, schema.get("default", False)) is True
-    if looks_at_files and WORKSPACE not in scopes:
-        return (
-            f"{_WORKSPACE_ARGUMENT} looks at the files of the project, which needs the scope"
-            f" {WORKSPACE}, and this token does not have it; call {tool.name} with"
-            f" {_WORKSPACE_ARGUMENT}=false."
-        )
+    schema = tool.parameters.get("properties", {})
+    values = {
+        name: arguments.get(name, schema.get(name, {}).get("default")) for name in needs.arguments
+    }
+    given = [name for name, value in values.items() if value not in (None, False)]
+    if (lacking := needs.missing_for(given, scopes)) is None:
+        return None
 
-    # A verdict quotes what it judges, so that judging a file reads it out.
-    reads_a_file = (
-        _FILE_ARGUMENT in tool.parameters.get("properties", {})
-        and arguments.get(_FILE_ARGUMENT) is not None
+    argument, scope = lacking
+    does, instead = _INSTEAD[argument]
+    return (
+        f"{argument} {does}, which needs the scope {scope}, and this token does not have it; call"
+        f" {tool.name} with {instead}."
     )
-    if reads_a_file and WORKSPACE not in scopes:
-        return (
-            f"{_FILE_ARGUMENT} reads a file of the project, which needs the scope {WORKSPACE}, and"
-            f" this token does not have it; call {tool.name} with the reply as text."
-        )
 
-    return None
+
+def _needs(tool: Tool) -> Needs:
+    try:
+        return needs_of(tool.name)
+    except LookupError:
+        return _ADDED

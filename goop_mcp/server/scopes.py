@@ -19,15 +19,12 @@ SCOPES: Final[Mapping[str, str]] = {
         "validate replies, read documents, memories and the state of the project; every caller"
         " needs it"
     ),
-    WRITE: (
-        "call tools that change something: record_report, update_project, build_handoff,"
-        " save_memory, forget_memory"
-    ),
+    WRITE: "change what is recorded, and take the steps of the project",
     WORKSPACE: (
-        "verify claims with the files and commits of the project, and judge replies in its files:"
-        " check_workspace, file"
+        "verify claims with the files and commits of the project, judge replies in its files, and"
+        " open the prompts of its sessions"
     ),
-    CONFIRM: "be asked to confirm steps that need a person; in no default",
+    CONFIRM: "answer what needs a person",
 }
 """What each scope allows."""
 

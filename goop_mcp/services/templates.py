@@ -119,14 +119,14 @@ def list_templates() -> tuple[Template, ...]:
     return tuple(find_template(name) for name in template_names())
 
 
-def template_library(project: "Path") -> TemplateLibrary:
-    """Return the templates of the package, then those of `project`, each sorted by name.
+def template_library(project: "Path | None") -> TemplateLibrary:
+    """Return the templates of the package, then those of `project` if any, each sorted by name.
 
     A file of the project that is not a template is a problem, and hides none of the others.
     """
     own: list[Template] = []
     problems: list[str] = []
-    names = _own_names(project)
+    names = () if project is None else _own_names(project)
     for name in names[:MOST_OWN]:
         try:
             own.append(find_template(name, project=project))

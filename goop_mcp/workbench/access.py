@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import jwt
 
-from goop_mcp.server.scopes import CONFIRM, READ, WRITE
+from goop_mcp.server.scopes import CONFIRM, READ, WORKSPACE, WRITE
 
 __all__ = ["CODE_SECONDS", "LOGIN_SECONDS", "Login", "Logins", "OneTimeCodes", "SignedValues"]
 
@@ -54,6 +54,11 @@ class Login:
     def may_confirm(self) -> bool:
         """Whether this person may take steps that need a person."""
         return CONFIRM in self.scopes
+
+    @property
+    def may_look_at_files(self) -> bool:
+        """Whether this person may be shown what is in the files of the project."""
+        return WORKSPACE in self.scopes
 
 
 class SignedValues:

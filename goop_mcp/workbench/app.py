@@ -22,10 +22,11 @@ from goop_mcp.context import AppContext
 from goop_mcp.current_request import ClientMessage, answering, current_request, request_id
 from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.redaction import redact
+from goop_mcp.server.actions import Needs
 from goop_mcp.server.http.concurrency import ConcurrencyLimiter
 from goop_mcp.server.http.principal import limited_as
 from goop_mcp.server.http.rate_limit import RateLimiter
-from goop_mcp.server.scopes import CONFIRM, READ, SCOPES
+from goop_mcp.server.scopes import SCOPES
 from goop_mcp.workbench.access import LOGIN_SECONDS, Login, Logins
 from goop_mcp.workbench.live import LiveChanges
 from goop_mcp.workbench.pages import ROUTES
@@ -192,9 +193,10 @@ class Workbench:
                     error="" if self._logins.values.find(request.cookies) is None else "expired"
                 )
 
-            form = Form({})
+            form, given = Form({}), query_of(request)
             if isinstance(each, WorkbenchAction):
-                form = await self._checked_form(request, login, each.scope)
+                form = given = await self._checked_form(request, login)
+            _require(each.needs, login, given)
             # For the log, and for the record of who wrote each revision.
             message = current_request() or ClientMessage(request_id())
             message = message._replace(caller=login.name, tool="workbench")
@@ -232,7 +234,7 @@ class Workbench:
             login=login,
             address=quote(request.url.path) + (f"?{query}" if query else ""),
             params={name: str(value) for name, value in request.path_params.items()},
-            query=Form(_fields(request.scope["query_string"])),
+            query=query_of(request),
             form=form,
             templates=self._templates,
             values=self._logins.values,
@@ -262,13 +264,11 @@ class Workbench:
             "is_read_only": self._door.is_read_only,
         }
 
-    async def _checked_form(self, request: Request, login: Login, scope: str) -> Form:
-        """Return the form of a request that may do what needs `scope`. Raises HTTPException."""
+    async def _checked_form(self, request: Request, login: Login) -> Form:
+        """Return the form of a request that a page of `login` has sent. Raises HTTPException."""
         form = await form_of(request, most=_MOST_OF_A_BODY)
         if not self._logins.values.is_mark("csrf", login.id, form.text("csrf")):
             raise HTTPException(403, "csrf")
-        if scope not in login.scopes:
-            raise HTTPException(403, scope)
         return form
 
     async def _file(self, request: Request) -> Response:
@@ -283,7 +283,7 @@ class Workbench:
         login = self.login_of(request)
         self.limit(request, login)
         if login is not None:
-            await self._checked_form(request, login, READ)
+            await self._checked_form(request, login)
             self._logins.end(login)
         response = self.login_page(status=200, error="out")
         response.delete_cookie(self._logins.values.name)
@@ -313,6 +313,11 @@ class _LiveEndpoint:
         await self._workbench.live(Request(scope, receive), send)
 
 
+def query_of(request: Request) -> Form:
+    """Return the fields of the address. Raises HTTPException for too many."""
+    return Form(_fields(request.scope["query_string"]))
+
+
 async def form_of(request: Request, *, most: int) -> Form:
     """Return the form of a request with a body of at most `most` bytes. Raises HTTPException."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
@@ -326,6 +331,13 @@ async def form_of(request: Request, *, most: int) -> Form:
 
     # In a thread: a reply of 2 MiB takes a while, and other requests must not wait for it.
     return Form(await anyio.to_thread.run_sync(_fields, bytes(body)))
+
+
+def _require(needs: Needs, login: Login, given: Form) -> None:
+    """Raise HTTPException if `login` lacks a scope for a page or action, or for a field of it."""
+    lacking = needs.missing_for(given.given(), login.scopes)
+    if scope := needs.missing(login.scopes) or (lacking and lacking[1]):
+        raise HTTPException(403, scope)
 
 
 def _with_headers(app: ASGIApp) -> ASGIApp:
@@ -382,9 +394,7 @@ def _explained(status: int, detail: str) -> dict[str, object]:
         )
         detail = ""
     elif status == HTTPStatus.FORBIDDEN and detail in SCOPES:
-        next_step = f"Your login lacks the scope {detail}: it can only be used to look." + (
-            " Only a person may confirm." if detail == CONFIRM else ""
-        )
+        next_step = f"Your login lacks the scope {detail}, which is needed to: {SCOPES[detail]}."
         detail = ""
     elif status not in (HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE):
         detail = ""

@@ -23,7 +23,7 @@ from goop_mcp.server.http.host_origin import HostOriginCheck
 from goop_mcp.server.http.ports import bind
 from goop_mcp.server.http.rate_limit import RateLimiter
 from goop_mcp.server.http.serving import run_server
-from goop_mcp.server.scopes import ALL_SCOPES, READ
+from goop_mcp.server.scopes import ALL_SCOPES, READ, WORKSPACE
 from goop_mcp.settings import Settings
 from goop_mcp.workbench.access import Logins, OneTimeCodes, SignedValues
 from goop_mcp.workbench.app import Door, Workbench
@@ -89,7 +89,7 @@ class _CodeDoor(Door):
     def __init__(self, local: LocalWorkbench, logins: Logins, *, is_read_only: bool) -> None:
         self._local, self._logins = local, logins
         self.is_read_only = is_read_only
-        self._scopes = frozenset({READ}) if is_read_only else ALL_SCOPES
+        self._scopes = frozenset({READ, WORKSPACE}) if is_read_only else ALL_SCOPES
         self.routes = [Route("/login/{code}", self._enter, methods=["GET"])]
 
     async def _enter(self, request: Request) -> Response:

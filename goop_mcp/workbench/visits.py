@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from goop_mcp.context import AppContext
 from goop_mcp.memory.times import utc_now, written
-from goop_mcp.server.scopes import READ
+from goop_mcp.server.actions import Needs, needs_of
 from goop_mcp.workbench.access import Login, SignedValues
 from goop_mcp.workbench.rendering import Templates
 
@@ -52,6 +52,10 @@ class Form:
     def texts(self, name: str) -> list[str]:
         """Return all values of the field `name` in the order in which they were sent."""
         return list(self._fields.get(name, ()))
+
+    def given(self) -> set[str]:
+        """Return the names of the fields that are not empty."""
+        return {name for name, values in self._fields.items() if any(values)}
 
     def number(self, name: str) -> int | None:
         """Return the field as a whole number of at most 18 digits, None if it is not one."""
@@ -125,27 +129,28 @@ H = TypeVar("H", bound=Handler)
 class WorkbenchPage:
     """A page: its address, in which `{name}` stands for a part, and what shows it.
 
-    `label` is its name in the navigation, None for a page that others lead to; `of` is the address
-    of the page that is marked in the navigation then. `show` runs on a worker thread and may wait
-    for the database.
+    `needs` are its scopes, those of single fields of its query included. `label` is its name in
+    the navigation, None for a page that others lead to; `of` is the address of the page that is
+    marked in the navigation then. `show` runs on a worker thread and may wait for the database.
     """
 
     path: str
     show: Handler
+    needs: Needs
     label: str | None = None
     of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkbenchAction:
-    """What a form is sent to. `scope` is what the person needs: READ if nothing is changed.
+    """What a form is sent to. `needs` are its scopes, those of single fields included.
 
     The form has had its CSRF token checked. An action that changes something ends with `go`.
     """
 
     path: str
     take: Handler
-    scope: str = READ
+    needs: Needs
 
 
 class RouteList(list[WorkbenchPage | WorkbenchAction]):
@@ -154,19 +159,24 @@ class RouteList(list[WorkbenchPage | WorkbenchAction]):
     def page(
         self, path: str, *, label: str | None = None, of: str | None = None
     ) -> Callable[[H], H]:
-        """Declare a page; the arguments are those of WorkbenchPage."""
+        """Declare a page; the arguments are those of WorkbenchPage.
+
+        What it needs is in the table of all actions. Raises LookupError if it is not.
+        """
+        needs = needs_of(f"GET {path}")
 
         def declare(show: H) -> H:
-            self.append(WorkbenchPage(path=path, show=show, label=label, of=of))
+            self.append(WorkbenchPage(path=path, show=show, needs=needs, label=label, of=of))
             return show
 
         return declare
 
-    def action(self, path: str, *, scope: str = READ) -> Callable[[H], H]:
-        """Declare an action; the arguments are those of WorkbenchAction."""
+    def action(self, path: str) -> Callable[[H], H]:
+        """Declare an action; what it needs is in the table of all actions, else LookupError."""
+        needs = needs_of(f"POST {path}")
 
         def declare(take: H) -> H:
-            self.append(WorkbenchAction(path=path, take=take, scope=scope))
+            self.append(WorkbenchAction(path=path, take=take, needs=needs))
             return take
 
         return declare

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import anyio
 
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphTask
 from goop_mcp.delegation.runner import GraphOutcome, resume, run_graph
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
 from tests.delegation.graphs import Team, login
 
-__all__ = ["begin_run", "finish_run"]
+__all__ = ["begin_run", "create_waiting_run", "finish_run"]
 
 _SECONDS = 60
 
@@ -34,6 +37,18 @@ def begin_run(project: Path, *, goal: str = "login", **replies: str) -> GraphOut
         )
 
     return _played(store, play)
+
+
+def create_waiting_run(project: Path) -> str:
+    """Create a run in which the gate `ship` and the task `write` wait for a person."""
+    graph = Graph(
+        name="gated",
+        agents=(GraphAgent("kim", run="person"),),
+        tasks=(GraphTask("write", agent="kim", prompt="Write it"),),
+        gates=(GraphGate("ship", question="Ship it?"),),
+    )
+    with closing(open_store(None, project=project)) as store:
+        return Ledger(store).create(graph, input={})
 
 
 def finish_run(project: Path, run: str) -> GraphOutcome:

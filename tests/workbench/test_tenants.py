@@ -19,8 +19,9 @@ from tests.server.connections import connect, target, text_of
 from tests.server.http.serving import Served, served
 
 LAUNCH = "the launch is on a Tuesday"
+SCOPES = ["read", "write", "confirm"]
 TOKENS = "\n".join(
-    f'[tokens.{name}]\ntoken = "token-of-the-tenant-{name}"\ntenant = "{name}"'
+    f'[tokens.{name}]\ntoken = "token-of-the-tenant-{name}"\ntenant = "{name}"\nscopes = {SCOPES}'
     for name in ("acme", "rival")
 )
 PAGES = [each.path for each in ROUTES if isinstance(each, WorkbenchPage) and "{" not in each.path]

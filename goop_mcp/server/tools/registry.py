@@ -17,6 +17,7 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import JsonValue
 
 from goop_mcp.context import AppContext
+from goop_mcp.server.actions import needs_of
 from goop_mcp.server.tools.handoffs import HandoffTools
 from goop_mcp.server.tools.hooks import HookTools
 from goop_mcp.server.tools.listing import flat_schema, listed_schema, without_titles
@@ -172,6 +173,8 @@ def _tool(
     tool = Tool.from_function(
         function, title=title, description=description, annotations=annotations
     )
+    # A tool whose scopes are in no table would be offered to everybody, or to nobody.
+    needs_of(tool.name)
     # The arguments are read already: a reply in JSON stays a text.
     metadata = tool.fn_metadata
     tool.fn_metadata = _ReadArguments.model_construct(

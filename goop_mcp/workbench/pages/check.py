@@ -53,10 +53,11 @@ def _result(visit: Visit) -> Mapping[str, object] | None:
     if not text.strip():
         return None
 
-    # Callers on other machines see this server's files only where the project is theirs.
-    in_project = bool(form.text("in_project")) and here.settings.keeps_files
+    in_project = bool(form.text("in_project"))
     context = RoutingContext()
     try:
+        if in_project:
+            here.require_folder()
         verdict = services.route_reply.judge_reply(
             text,
             context,

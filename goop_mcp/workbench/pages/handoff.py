@@ -11,7 +11,6 @@ from starlette.responses import Response
 from goop_mcp import services
 from goop_mcp.errors import GoopError, UnknownNameError
 from goop_mcp.protocols.agent_request.model import Priority, RequestMode, RequestWorkflow
-from goop_mcp.server.scopes import WRITE
 from goop_mcp.services.build_request import HANDOFF_AGENTS, fields_of_prompt
 from goop_mcp.services.draft_request import Draft
 from goop_mcp.services.fill_template import preview_template
@@ -88,7 +87,7 @@ def _check_editor(visit: Visit) -> Response:
     return _editor(visit, _fields(visit.form), opened=visit.form.text("opened"), rows=rows + more)
 
 
-@ROUTES.action("/handoff/write", scope=WRITE)
+@ROUTES.action("/handoff/write")
 def _write(visit: Visit) -> Response:
     """Write the prompt into the folder of its session; what stops it is shown next to the form."""
     fields, opened = _fields(visit.form), visit.form.text("opened")
@@ -112,7 +111,9 @@ def _write(visit: Visit) -> Response:
     session = (built.path or "").split("/")[-2]
     note = f"Written: {built.path}. Check it before an agent starts: goop-mcp gate {built.path}"
 
-    return visit.go(f"/handoff?session={session}", note, clears="handoff")
+    shown = f"?session={session}" if visit.login.may_look_at_files else ""
+
+    return visit.go(f"/handoff{shown}", note, clears="handoff")
 
 
 def _editor(
@@ -209,8 +210,7 @@ def _parts(text: str) -> list[tuple[str, bool]]:
 
 @ROUTES.page("/templates", label="Templates")
 def _show_templates(visit: Visit) -> Response:
-    here = visit.application
-    library = template_library(here.own_templates or here.settings.project)
+    library = template_library(visit.application.own_templates)
     return visit.show("templates.html", library=library)
 
 

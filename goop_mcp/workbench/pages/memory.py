@@ -10,7 +10,6 @@ from starlette.responses import Response
 from goop_mcp import memory
 from goop_mcp.memory.drafts import MEMORY_TYPES
 from goop_mcp.memory.limits import MOST_QUERIES
-from goop_mcp.server.scopes import WRITE
 from goop_mcp.store.records import StoredMemory
 from goop_mcp.workbench.visits import RouteList, Visit, whole_number
 
@@ -90,7 +89,7 @@ def _ask(visit: Visit) -> Response:
     return visit.show("memory_forget.html", memory=_memory(visit))
 
 
-@ROUTES.action("/memory/{id}/forget", scope=WRITE)
+@ROUTES.action("/memory/{id}/forget")
 def _forget(visit: Visit) -> Response:
     """Forget a memory; its page asked before, and only the page with the question leads here."""
     found = _memory(visit)

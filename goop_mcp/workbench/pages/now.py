@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from goop_mcp import services
 from goop_mcp.errors import StoreError
-from goop_mcp.server.scopes import CONFIRM, WRITE
 from goop_mcp.services.project_steps import ProjectStep, StepResult
 from goop_mcp.workbench.visits import (
     NoteKind,
@@ -88,7 +87,7 @@ def _label(step: ProjectStep) -> str:
     return _LABELS.get(step.action, step.action)
 
 
-@ROUTES.action("/steps", scope=WRITE)
+@ROUTES.action("/steps")
 def _take(visit: Visit) -> Response:
     """Take the step of a form; what needs a person leads to its question first."""
     form, steps = visit.form, services.project_steps
@@ -137,7 +136,7 @@ def _question(visit: Visit) -> Response:
     return visit.show("confirm.html", found=found, label=_label(found.step))
 
 
-@ROUTES.action("/confirm/{id}", scope=CONFIRM)
+@ROUTES.action("/confirm/{id}")
 def _answer(visit: Visit) -> Response:
     found, answer = _asked(visit), visit.form.text("answer")
     if answer not in ("yes", "no"):

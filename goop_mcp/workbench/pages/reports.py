@@ -7,7 +7,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from goop_mcp import services
-from goop_mcp.server.scopes import CONFIRM
 from goop_mcp.services.recorded_reports import ReportNotFoundError
 from goop_mcp.services.report_details import ReportFilter
 from goop_mcp.workbench.visits import RouteList, Visit, whole_number
@@ -52,7 +51,7 @@ def _report(visit: Visit) -> Response:
     return visit.show("report.html", details=details, about=details.shown.about)
 
 
-@ROUTES.action("/reports/{id}/withdraw", scope=CONFIRM)
+@ROUTES.action("/reports/{id}/withdraw")
 def _withdraw(visit: Visit) -> Response:
     number = _number(visit)
     address = f"/reports/{number}"

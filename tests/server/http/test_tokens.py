@@ -32,7 +32,7 @@ token = "{EVERYTHING}"
 token = "token-that-is-useless"
 scopes = ["write"]
 """
-WRITING = {"record_report", "update_project", "build_handoff", "save_memory", "forget_memory"}
+WRITING = {"record_report", "update_project", "save_memory", "forget_memory"}
 ASKED = [("POST", "/mcp"), ("GET", "/mcp"), ("GET", "/sse"), ("POST", "/messages/")]
 WRONG = [
     "wrong",
