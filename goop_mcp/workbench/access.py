@@ -1,4 +1,9 @@
-"""Who may use the workbench: codes that log in once, and cookies that last for half a day."""
+"""Who may use the workbench: codes that log in once, cookies for half a day, keys that confirm.
+
+Browsers send a cookie to every port of a machine, so that any program on it may get one. Without
+TLS a cookie therefore belongs to an address that cannot be guessed, and none confirms anything
+alone: that needs the key of the login, which only pages of this origin have.
+"""
 
 import hmac
 import secrets
@@ -10,6 +15,7 @@ from time import time
 from typing import Any, Final
 
 import jwt
+from starlette.responses import Response
 
 from goop_mcp.server.scopes import CONFIRM, READ, WORKSPACE, WRITE
 
@@ -22,6 +28,7 @@ _ALGORITHM: Final = "HS256"
 _MOST_ENDED: Final = 10_000
 _MOST_CODES: Final = 100
 _LOGIN: Final = "login"
+_CONFIRMING: Final = "confirm"
 _LONGEST_VALUE: Final = 4_096
 
 
@@ -73,7 +80,6 @@ class SignedValues:
             hmac.digest(key.encode(), b"goop-mcp workbench", "sha256") for key in keys
         )
         # Browsers send cookies to every port of a machine: the names of two servers must differ.
-        self.name = f"goop_{sha256(self._keys[0]).hexdigest()[:8]}"
         self._names = tuple(f"goop_{sha256(key).hexdigest()[:8]}" for key in self._keys)
 
     def sign(self, purpose: str, values: Mapping[str, Any], *, expires: float) -> str:
@@ -113,11 +119,32 @@ class SignedValues:
 
         return found
 
-    def find(self, cookies: Mapping[str, str], suffix: str = "") -> str | None:
-        """Return the text of our cookie among `cookies`, whichever key it was named for."""
-        return next(
-            (cookies[f"{n}{suffix}"] for n in self._names if f"{n}{suffix}" in cookies), None
+    def keep(
+        self, response: Response, text: str, *, root: str, seconds: int, suffix: str = ""
+    ) -> None:
+        """Have the browser keep `text` as our cookie for the pages below `root`.
+
+        `root` is "" over TLS. `suffix` distinguishes several cookies of ours, 0 seconds remove one.
+        """
+        response.set_cookie(
+            _cookie_name(self._names[0], suffix, root=root),
+            text,
+            max_age=seconds,
+            path=f"{root}/",
+            httponly=True,
+            secure=not root,
+            samesite="strict",
         )
+
+    def find(self, cookies: Mapping[str, str], *, root: str, suffix: str = "") -> str | None:
+        """Return the text of our cookie among `cookies`, whichever key it was named for."""
+        names = (_cookie_name(name, suffix, root=root) for name in self._names)
+        return next((cookies[name] for name in names if name in cookies), None)
+
+
+def _cookie_name(name: str, suffix: str, *, root: str) -> str:
+    # Browsers take a name with this prefix from this host alone, over TLS, and for all its pages.
+    return f"{name}{suffix}" if root else f"__Host-{name}{suffix}"
 
 
 class Logins:
@@ -166,9 +193,9 @@ class Logins:
 
         return login, self.values.sign(_LOGIN, values, expires=login.expires)
 
-    def find(self, cookies: Mapping[str, str]) -> Login | None:
-        """Return the login of a request by its `cookies`, None without a valid one."""
-        text = self.values.find(cookies)
+    def find(self, cookies: Mapping[str, str], *, root: str) -> Login | None:
+        """Return the login of a request below `root` by its `cookies`, None without a valid one."""
+        text = self.values.find(cookies, root=root)
         values = self.values.open(_LOGIN, text) if text else None
         if values is None:
             return None
@@ -183,6 +210,17 @@ class Logins:
         )
 
         return login if self.is_valid(login) else None
+
+    def key_of(self, login: Login) -> str:
+        """Return what confirms for `login` in addition to its cookie, from which it cannot be made.
+
+        It is in the answer to the login alone: whoever has the cookie can read every other page.
+        """
+        return self.values.mark(_CONFIRMING, login.id)
+
+    def is_key(self, login: Login, key: str) -> bool:
+        """Whether `key` is that of `login`."""
+        return self.values.is_mark(_CONFIRMING, login.id, key)
 
     def is_valid(self, login: Login) -> bool:
         """Whether `login` still counts: not expired, not logged out, its token not removed."""

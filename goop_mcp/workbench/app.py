@@ -1,11 +1,14 @@
 """The workbench as an ASGI application: logins, headers, CSRF tokens, pages and live changes."""
 
 import logging
+import re
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlsplit
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -14,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 
@@ -26,7 +29,7 @@ from goop_mcp.server.actions import Needs
 from goop_mcp.server.http.concurrency import ConcurrencyLimiter
 from goop_mcp.server.http.principal import limited_as
 from goop_mcp.server.http.rate_limit import RateLimiter
-from goop_mcp.server.scopes import SCOPES
+from goop_mcp.server.scopes import CONFIRM, SCOPES
 from goop_mcp.workbench.access import LOGIN_SECONDS, Login, Logins
 from goop_mcp.workbench.live import LiveChanges
 from goop_mcp.workbench.pages import ROUTES
@@ -52,11 +55,14 @@ _HEADERS: Final = {
 # A reply of 2 MiB, of which each byte may take three in a form, and the other fields.
 _MOST_OF_A_BODY: Final = 8 * 1024 * 1024
 _MOST_FIELDS: Final = 2_000
-_LONGEST_QUERY: Final = 8_192
+_MOST_OF_A_QUESTION: Final = 64 * 1024
 _MOST_WORKERS: Final = 8
 _MOST_LIVE: Final = 400
 _MOST_LIVE_OF_A_LOGIN: Final = 40
 _FORM: Final = "application/x-www-form-urlencoded"
+# The first part of each address of a login without TLS, which is the path of its cookie.
+_ROOT: Final = re.compile(r"/~[\w-]{22}(?=/|$)", re.ASCII)
+_ROOT_BYTES: Final = 16
 
 _logger = logging.getLogger(__name__)
 
@@ -120,30 +126,38 @@ class Workbench:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        app = self._app if scope["type"] == "http" else self._pages
-        await app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._pages(scope, receive, send)
+            return
+
+        root = _ROOT.match(scope["path"])
+        scope = {**scope, "root_path": "" if root is None else root[0]}
+        await self._app(scope, receive, send)
 
     def login_of(self, request: Request) -> Login | None:
         """Return who asks, None for nobody who is logged in."""
-        return self._logins.find(request.cookies)
+        return self._logins.find(request.cookies, root=root_of(request))
 
     def enter(self, login: Login, cookie: str, *, is_secure: bool) -> Response:
-        """Return the redirect to the first page, with the cookie of a new login."""
-        response = RedirectResponse("/", status_code=303)
-        response.set_cookie(
-            self._logins.values.name,
-            cookie,
-            max_age=LOGIN_SECONDS,
-            httponly=True,
-            secure=is_secure,
-            samesite="strict",
-        )
+        """Return the page that leads to the first one, with the cookie of a new login and its key.
+
+        `is_secure`: the browser speaks TLS, so that the cookie can belong to this host. Without it
+        the cookie belongs to a path that only this answer names.
+        """
+        root = "" if is_secure else f"/~{secrets.token_urlsafe(_ROOT_BYTES)}"
+        values = {
+            **self._layout(None, "", root=root),
+            "key": self._logins.key_of(login),
+            "may_confirm": login.may_confirm,
+        }
+        response = HTMLResponse(self._templates.render("welcome.html", values))
+        self._logins.values.keep(response, cookie, root=root, seconds=LOGIN_SECONDS)
         _logger.info("%s logged in to the workbench", login.name)
         return response
 
-    def login_page(self, *, status: int = 401, error: str = "") -> Response:
+    def login_page(self, *, root: str = "", status: int = 401, error: str = "") -> Response:
         """Return the page for somebody who is not logged in; `error` says what went wrong."""
-        values = {**self._layout(None, "/"), "error": error}
+        values = {**self._layout(None, "/", root=root), "error": error}
         return HTMLResponse(self._templates.render(self._door.template, values), status)
 
     def limit(self, request: Request, login: Login | None) -> None:
@@ -189,14 +203,20 @@ class Workbench:
             login = self.login_of(request)
             self.limit(request, login)
             if login is None:
-                return self.login_page(
-                    error="" if self._logins.values.find(request.cookies) is None else "expired"
-                )
+                root = root_of(request)
+                kept = self._logins.values.find(request.cookies, root=root)
+                return self.login_page(root=root, error="" if kept is None else "expired")
 
-            form, given = Form({}), query_of(request)
+            form, given, confirms = Form({}), query_of(request), False
             if isinstance(each, WorkbenchAction):
                 form = given = await self._checked_form(request, login)
+                confirms = login.may_confirm and self._logins.is_key(
+                    login, form.text("key").strip()
+                )
             _require(each.needs, login, given)
+            if CONFIRM in each.needs.scopes and not confirms:
+                return self._ask_for_key(request, login, form)
+
             # For the log, and for the record of who wrote each revision.
             message = current_request() or ClientMessage(request_id())
             message = message._replace(caller=login.name, tool="workbench")
@@ -204,7 +224,16 @@ class Workbench:
                 changes = self._changes(application)
                 with answering(message):
                     return await anyio.to_thread.run_sync(
-                        self._answer, each, request, login, form, changes, limiter=self._workers
+                        partial(
+                            self._answer,
+                            each,
+                            request,
+                            changes,
+                            login=login,
+                            form=form,
+                            confirms=confirms,
+                        ),
+                        limiter=self._workers,
                     )
 
         return Route(each.path, serve, methods=[method])
@@ -213,14 +242,17 @@ class Workbench:
         self,
         each: WorkbenchPage | WorkbenchAction,
         request: Request,
+        changes: LiveChanges,
+        *,
         login: Login,
         form: Form,
-        changes: LiveChanges,
+        confirms: bool,
     ) -> Response:
         """Return the answer of a page or action; runs on a worker thread."""
         address = each.of or each.path if isinstance(each, WorkbenchPage) else each.path
 
-        kept = self._logins.values.find(request.cookies, NOTE)
+        root = root_of(request)
+        kept = self._logins.values.find(request.cookies, root=root, suffix=NOTE)
         values = self._logins.values.open(NOTE, kept) if kept else None
         # Nobody sees the note of somebody who was logged in here before.
         note = values if values is not None and values.get("jti") == login.id else None
@@ -228,17 +260,17 @@ class Workbench:
         # Read before the page is made: a change in between then counts as one after it.
         stamp = changes.read_stamp()
 
-        query = request.url.query[:_LONGEST_QUERY]
         visit = Visit(
             application=changes.application,
             login=login,
-            address=quote(request.url.path) + (f"?{query}" if query else ""),
+            confirms=confirms,
+            root=root,
             params={name: str(value) for name, value in request.path_params.items()},
             query=query_of(request),
             form=form,
             templates=self._templates,
             values=self._logins.values,
-            layout={**self._layout(login, address), "note": note, "stamp": stamp},
+            layout={**self._layout(login, address, root=root), "note": note, "stamp": stamp},
         )
 
         try:
@@ -249,11 +281,12 @@ class Workbench:
             response = visit.show("error.html", status=status, **_explained(status, str(error)))
 
         if note is not None:
-            response.delete_cookie(f"{self._logins.values.name}{NOTE}")
+            self._logins.values.keep(response, "", root=root, seconds=0, suffix=NOTE)
         return response
 
-    def _layout(self, login: Login | None, address: str) -> dict[str, object]:
+    def _layout(self, login: Login | None, address: str, *, root: str) -> dict[str, object]:
         return {
+            "root": root,
             "navigation": self._navigation,
             "address": address,
             "login": login,
@@ -271,6 +304,20 @@ class Workbench:
             raise HTTPException(403, "csrf")
         return form
 
+    def _ask_for_key(self, request: Request, login: Login, form: Form) -> Response:
+        """Return the page that sends `form` again with the key of the login, which it lacks."""
+        fields = [each for each in form.pairs() if each[0] not in ("csrf", "key")]
+        if sum(len(name) + len(value) for name, value in fields) > _MOST_OF_A_QUESTION:
+            raise HTTPException(413)
+
+        values = {
+            **self._layout(login, "", root=root_of(request)),
+            "action": quote(request.scope["path"]),
+            "fields": fields,
+            "was_wrong": bool(form.text("key")),
+        }
+        return HTMLResponse(self._templates.render("key.html", values), 403)
+
     async def _file(self, request: Request) -> Response:
         found = self._static.files.get(request.path_params["name"])
         if found is None:
@@ -285,16 +332,19 @@ class Workbench:
         if login is not None:
             await self._checked_form(request, login)
             self._logins.end(login)
-        response = self.login_page(status=200, error="out")
-        response.delete_cookie(self._logins.values.name)
+        root = root_of(request)
+        response = self.login_page(root=root, status=200, error="out")
+        self._logins.values.keep(response, "", root=root, seconds=0)
         return response
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         refused = error if isinstance(error, HTTPException) else HTTPException(500)
+        root = root_of(request)
         if refused.status_code == HTTPStatus.UNAUTHORIZED:
-            return self.login_page()
+            return self.login_page(root=root)
         login = self.login_of(request)
-        values = {**self._layout(login, ""), **_explained(refused.status_code, refused.detail)}
+        explained = _explained(refused.status_code, refused.detail)
+        values = {**self._layout(login, "", root=root), **explained}
         text = self._templates.render("error.html", values)
         return HTMLResponse(text, refused.status_code, headers=refused.headers)
 
@@ -313,13 +363,24 @@ class _LiveEndpoint:
         await self._workbench.live(Request(scope, receive), send)
 
 
+def root_of(request: Request) -> str:
+    """Return what the address of each page begins with, such as "/~nNEJ5jMcclfebrPYmPNL_c"."""
+    return str(request.scope["root_path"])
+
+
 def query_of(request: Request) -> Form:
     """Return the fields of the address. Raises HTTPException for too many."""
     return Form(_fields(request.scope["query_string"]))
 
 
 async def form_of(request: Request, *, most: int) -> Form:
-    """Return the form of a request with a body of at most `most` bytes. Raises HTTPException."""
+    """Return the form of a request with a body of at most `most` bytes.
+
+    Raises HTTPException, also for one that a page of another origin sent: a program on another port
+    of this machine is another origin of the same site, to which browsers send strict cookies.
+    """
+    if not _is_of_this_origin(request):
+        raise HTTPException(403, "origin")
     if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
         raise HTTPException(415)
 
@@ -331,6 +392,20 @@ async def form_of(request: Request, *, most: int) -> Form:
 
     # In a thread: a reply of 2 MiB takes a while, and other requests must not wait for it.
     return Form(await anyio.to_thread.run_sync(_fields, bytes(body)))
+
+
+def _is_of_this_origin(request: Request) -> bool:
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+
+    # Over plain HTTP from another machine browsers send the origin alone, and programs neither.
+    origin, host = request.headers.get("origin"), request.headers.get("host", "").lower()
+    if origin is None:
+        return True
+    sent = urlsplit(origin.lower())
+    # Some proxies pass the name on without its port.
+    return host in (sent.netloc, sent.hostname)
 
 
 def _require(needs: Needs, login: Login, given: Form) -> None:
@@ -392,6 +467,9 @@ def _explained(status: int, detail: str) -> dict[str, object]:
             "The form was made for another login, or by another page. Go back, reload the page, and"
             " send it again."
         )
+        detail = ""
+    elif status == HTTPStatus.FORBIDDEN and detail == "origin":
+        next_step = "The form was sent by a page of another address. Use the pages of this one."
         detail = ""
     elif status == HTTPStatus.FORBIDDEN and detail in SCOPES:
         next_step = f"Your login lacks the scope {detail}, which is needed to: {SCOPES[detail]}."

@@ -19,7 +19,7 @@ from goop_mcp.server.http.principal import Caller, limited_as
 from goop_mcp.server.http.tenants import TooManyTenantsError
 from goop_mcp.server.scopes import READ
 from goop_mcp.workbench.access import Logins, SignedValues
-from goop_mcp.workbench.app import Door, Workbench, form_of
+from goop_mcp.workbench.app import Door, Workbench, form_of, root_of
 
 __all__ = ["team_pages"]
 
@@ -80,7 +80,7 @@ class _TokenDoor(Door):
     async def _form(self, request: Request) -> Response:
         self.workbench.limit(request, None)
         if self.workbench.login_of(request) is not None:
-            return RedirectResponse("/", status_code=303)
+            return RedirectResponse(f"{root_of(request)}/", status_code=303)
         return self.workbench.login_page(status=200)
 
     async def _enter(self, request: Request) -> Response:

@@ -53,6 +53,10 @@ class Form:
         """Return all values of the field `name` in the order in which they were sent."""
         return list(self._fields.get(name, ()))
 
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return name and value of each field, by name."""
+        return [(name, value) for name, values in self._fields.items() for value in values]
+
     def given(self) -> set[str]:
         """Return the names of the fields that are not empty."""
         return {name for name, values in self._fields.items() if any(values)}
@@ -69,13 +73,16 @@ class Form:
 class Visit:
     """A request of a person who is logged in.
 
-    `application` is that of the person's tenant. `params` are the parts of the address that the
-    page's path names in braces. `form` is empty for a page, `query` for most actions.
+    `application` is that of the person's tenant. `confirms`: the request is an action that came
+    with the key of the login, which only a page of this origin has, of a person who may confirm.
+    `root` begins the address of each page, `params` are the parts of it that the page's path names
+    in braces. `form` is empty for a page, `query` for most actions.
     """
 
     application: AppContext
     login: Login
-    address: str
+    confirms: bool
+    root: str
     params: Mapping[str, str]
     query: Form
     form: Form
@@ -98,11 +105,11 @@ class Visit:
         return HTMLResponse(self.templates.render(template, {**self.layout, **values}))
 
     def go(self, to: str, note: str = "", *, kind: NoteKind = "done", clears: str = "") -> Response:
-        """Return the redirect that follows a change, with a note for the next page.
+        """Return the redirect to the page `to` that follows a change, with a note for it.
 
         `clears` is the `data-keep` of the form whose kept input is used up now.
         """
-        response = RedirectResponse(to, status_code=303)
+        response = RedirectResponse(f"{self.root}{to}", status_code=303)
         if note or clears:
             text = note if len(note) <= _LONGEST_NOTE else f"{note[:_LONGEST_NOTE]} …"
             signed = self.values.sign(
@@ -110,13 +117,7 @@ class Visit:
                 {"text": text, "kind": kind, "clears": clears, "jti": self.login.id},
                 expires=utc_now().timestamp() + _NOTE_SECONDS,
             )
-            response.set_cookie(
-                f"{self.values.name}{NOTE}",
-                signed,
-                max_age=_NOTE_SECONDS,
-                httponly=True,
-                samesite="strict",
-            )
+            self.values.keep(response, signed, root=self.root, seconds=_NOTE_SECONDS, suffix=NOTE)
 
         return response
 
@@ -127,7 +128,7 @@ H = TypeVar("H", bound=Handler)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkbenchPage:
-    """A page: its address, in which `{name}` stands for a part, and what shows it.
+    """A page: its address below the root, in which `{name}` stands for a part, and what shows it.
 
     `needs` are its scopes, those of single fields of its query included. `label` is its name in
     the navigation, None for a page that others lead to; `of` is the address of the page that is

@@ -1,11 +1,12 @@
 """A real browser for the scenes, which fails a test when a page does what no page may do."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Request
+from playwright.sync_api import Browser, BrowserContext, Page, Request, StorageState, expect
 
 from tests.npm import Installation
 from tests.ui.running import Ui, chromium, running_ui
@@ -13,7 +14,27 @@ from tests.workbench.projects import play_until
 
 AXE = Installation("axe", {"axe-core": "4.14.1"})
 
-Visit = Callable[..., BrowserContext]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """A browser of a person: `root` begins the addresses, `code` is what the login showed."""
+
+    context: BrowserContext
+    root: str = ""
+    code: str = ""
+
+    def new_page(self) -> Page:
+        return self.context.new_page()
+
+    def type_code(self, page: Page) -> None:
+        """Type the code of the login where no script has sent it."""
+        if self.code:
+            expect(page.get_by_text("Nothing was changed yet")).to_be_visible()
+            page.get_by_label("Code of your login").fill(self.code)
+            page.get_by_role("button", name="Go on").click()
+
+
+Visit = Callable[..., Person]
 Start = Callable[..., Ui]
 
 
@@ -53,7 +74,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Visit]:
-    """Open a browser of its own for a person; at the end no request may have left the origin."""
+    """Open a browser of its own for a person; at the end no request may have left the origin.
+
+    Addresses such as "./runs" are below the root of the login.
+    """
     contexts: list[BrowserContext] = []
     left: list[str] = []
     errors: list[str] = []
@@ -65,29 +89,40 @@ def visit(browser: Browser) -> Iterator[Visit]:
         java_script_enabled: bool = True,
         color_scheme: Literal["light", "dark"] = "light",
         width: int = 1_280,
-    ) -> BrowserContext:
-        context = browser.new_context(
-            base_url=ui.origin,
-            java_script_enabled=java_script_enabled,
-            color_scheme=color_scheme,
-            viewport={"width": width, "height": 900},
-        )
-        contexts.append(context)
+    ) -> Person:
+        def opened(root: str = "", state: StorageState | None = None) -> BrowserContext:
+            context = browser.new_context(
+                base_url=f"{ui.origin}{root}/",
+                storage_state=state,
+                java_script_enabled=java_script_enabled,
+                color_scheme=color_scheme,
+                viewport={"width": width, "height": 900},
+            )
+            contexts.append(context)
+            watch(context)
+            return context
 
         def note(request: Request) -> None:
             if not request.url.startswith((f"{ui.origin}/", "data:", "blob:")):
                 left.append(request.url)
 
-        context.on("request", note)
-        context.on("weberror", lambda error: errors.append(str(error.error)))
-        context.on(
-            "console", lambda each: errors.append(each.text) if "Refused" in each.text else None
-        )
-        if logs_in:
-            page = context.new_page()
-            page.goto(ui.address)
-            page.close()
-        return context
+        def watch(context: BrowserContext) -> None:
+            context.on("request", note)
+            context.on("weberror", lambda error: errors.append(str(error.error)))
+            context.on(
+                "console", lambda each: errors.append(each.text) if "Refused" in each.text else None
+            )
+
+        first = opened()
+        if not logs_in:
+            return Person(context=first)
+        page = first.new_page()
+        page.goto(ui.address)
+        root = page.locator("html[data-root*='/~']").get_attribute("data-root")
+        assert root is not None
+        code = "" if java_script_enabled else page.locator("pre").inner_text()
+        # The root is the base of all addresses only in a context that is made with it.
+        return Person(context=opened(root, first.storage_state()), root=root, code=code)
 
     yield open_context
     for context in contexts:

@@ -65,6 +65,7 @@ def main() -> int:
 
 def _take(browser: Browser, ui: Ui, pages: dict[str, str]) -> None:
     state: StorageState | None = None
+    root = ""
     for scheme, width in _LOOKS:
         context = browser.new_context(
             base_url=ui.origin,
@@ -76,9 +77,10 @@ def _take(browser: Browser, ui: Ui, pages: dict[str, str]) -> None:
         page = context.new_page()
         if state is None:
             page.goto(ui.address)
+            root = page.locator("html[data-root*='/~']").get_attribute("data-root") or ""
             state = context.storage_state()
         for label, address in pages.items():
-            page.goto(address)
+            page.goto(f"{root}{address}")
             # The name of the user of this machine is nobody's business.
             page.evaluate("document.querySelector('.who span').textContent = 'ann'")
             path = FOLDER / f"{_name(label)}-{scheme}-{width}.jpg"

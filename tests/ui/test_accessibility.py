@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from goop_mcp.workbench.pages import ROUTES
 from goop_mcp.workbench.visits import WorkbenchPage
@@ -52,7 +52,7 @@ def test_every_page_passes(
         others = ["/reports/3", "/reports/9", f"/runs/{run}", f"/runs/{run}/tasks/docs"]
     wrong: dict[str, list[str]] = {}
     for address in [*PAGES, *others, "/nowhere"]:
-        page.goto(address)
+        page.goto(f".{address}")
         if found := violations(page, axe):
             wrong[address] = found
         sideways = page.evaluate("document.documentElement.scrollWidth > innerWidth")
@@ -60,23 +60,46 @@ def test_every_page_passes(
             wrong.setdefault(address, []).append("the page scrolls sideways")
 
     if last == "verification":
-        page.goto("/")
+        page.goto("./")
         page.get_by_label("accept", exact=True).check()
         page.get_by_role("button", name="Go on").click()
         if found := violations(page, axe):
             wrong["/confirm"] = found
 
     page.context.clear_cookies()
-    page.goto("/")
+    page.goto("./")
     if found := violations(page, axe):
         wrong["/login"] = found
     assert wrong == {}
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1_600])
+def test_the_pages_of_a_login_pass(
+    start: Start, visit: Visit, axe: str, scheme: str, width: int
+) -> None:
+    ui = start("blueprint")
+    page = visit(ui, logs_in=False, color_scheme=scheme, width=width).new_page()
+    # Without script the answer to the login stays, with the code that is typed later.
+    page.route("**/workbench.js*", lambda route: route.abort())
+    page.goto(ui.address)
+    wrong = {"logged in": violations(page, axe)}
+    page.get_by_role("link", name="Go on to the first page").click()
+    page.get_by_role("button", name="Lock the specification").click()
+    page.get_by_role("button", name="Lock", exact=True).click()
+    expect(page.get_by_label("Code of your login")).to_be_visible()
+    wrong["code"] = violations(page, axe)
+    page.get_by_label("Code of your login").fill("wrong")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_text("That is not the code of this login")).to_be_visible()
+    wrong["wrong code"] = violations(page, axe)
+    assert wrong == {"logged in": [], "code": [], "wrong code": []}
+
+
 def test_pages_can_be_printed(start: Start, visit: Visit, tmp_path: Path) -> None:
     ui = start("rule_4")
     page = visit(ui).new_page()
-    page.goto("/reports/3")
+    page.goto("./reports/3")
     page.emulate_media(media="print")
     assert page.locator("nav").is_hidden()
     assert page.locator(".reply li").last.is_visible()

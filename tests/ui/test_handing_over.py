@@ -11,7 +11,7 @@ from tests.ui.conftest import Start, Visit
 
 def test_the_verdict_follows_what_is_typed(start: Start, visit: Visit) -> None:
     page = visit(start(None)).new_page()
-    page.goto("/check")
+    page.goto("./check")
     page.get_by_label("Paste or drop").fill(REJECTED.read_text(encoding="utf-8"))
     expect(page.locator("#result")).to_contain_text("goop_report/unknown-status")
     page.get_by_label("Paste or drop").fill("no envelope at all")
@@ -23,7 +23,7 @@ def test_a_template_becomes_a_handoff_in_its_folder(
     start: Start, visit: Visit, tmp_path: Path, script: bool
 ) -> None:
     page = visit(start(None), java_script_enabled=script).new_page()
-    page.goto("/templates")
+    page.goto("./templates")
     page.get_by_role("link", name="Validate a service").click()
     for slot, value in {
         "goal": "Know that it works",
@@ -41,7 +41,7 @@ def test_a_template_becomes_a_handoff_in_its_folder(
 
 def test_a_reload_in_the_middle_of_a_handoff_loses_nothing(start: Start, visit: Visit) -> None:
     page = visit(start(None)).new_page()
-    page.goto("/handoff")
+    page.goto("./handoff")
     page.get_by_label("Goal").fill("Let users log in")
     page.get_by_label("Workflow").select_option("TDD")
     page.get_by_label("Path").first.fill("src/login.py")
@@ -55,7 +55,7 @@ def test_a_reload_in_the_middle_of_a_handoff_loses_nothing(start: Start, visit: 
 
 def test_the_enter_key_writes_nothing(start: Start, visit: Visit, tmp_path: Path) -> None:
     page = visit(start(None)).new_page()
-    page.goto("/handoff")
+    page.goto("./handoff")
     page.get_by_label("Goal").fill("Let users log in")
     page.get_by_label("Agent that does it").press("Enter")
     expect(page.locator("#result")).to_contain_text("not valid yet")
@@ -65,7 +65,7 @@ def test_the_enter_key_writes_nothing(start: Start, visit: Visit, tmp_path: Path
 
 def test_a_description_is_drafted_while_it_is_written(start: Start, visit: Visit) -> None:
     page = visit(start(None)).new_page()
-    page.goto("/draft")
+    page.goto("./draft")
     page.get_by_label("Describe the task").fill("Goal: Let users log in\nPriority: urgent")
     expect(page.locator("#result")).to_contain_text("Line 2 says Priority 'urgent'")
     page.get_by_role("button", name="Go on in the form").click()

@@ -22,16 +22,19 @@ def test_a_person_answers_the_gate_of_a_run(
     ui = start(None)
     project = tmp_path / "linkcheck"
     begun = begin_run(project, docs="I will do that later.").id
-    page = visit(ui, java_script_enabled=script).new_page()
-    page.goto("/")
+    person = visit(ui, java_script_enabled=script)
+    page = person.new_page()
+    page.goto("./")
     page.get_by_role("link", name="Answer").click()
     expect(page.get_by_role("heading", name="Waiting for a person")).to_be_visible()
     expect(page.get_by_role("img", name="The graph login")).to_be_visible()
 
     page.get_by_label("Note for whoever goes on").fill("Not on a Friday")
     page.get_by_role("button", name="yes", exact=True).click()
+    person.type_code(page)
     expect(page.get_by_text("ship: yes.")).to_be_visible()
     page.get_by_role("button", name="Run again: docs").click()
+    person.type_code(page)
     expect(page.get_by_text("docs runs again")).to_be_visible()
 
     assert finish_run(project, begun).state == "finished"
@@ -46,12 +49,12 @@ def test_an_open_page_follows_a_run(start: Start, visit: Visit, tmp_path: Path) 
     ui = start(None)
     project = tmp_path / "linkcheck"
     page = visit(ui).new_page()
-    page.goto("/runs")
+    page.goto("./runs")
     begun = begin_run(project).id
     expect(page.get_by_role("link", name=begun)).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text("waiting for person")).to_be_visible(timeout=PATIENCE_MS)
 
-    page.goto(f"/runs/{begun}")
+    page.goto(f"./runs/{begun}")
     # What somebody types is not lost when the run goes on meanwhile.
     page.get_by_label("Note for whoever goes on").fill("half a no")
     begin_run(project)
@@ -74,7 +77,7 @@ def test_what_a_person_decides_reaches_the_programs_of_the_run(
     trust = ("--trust", Graph.load(graph).digest)
     assert goop("delegate", "login.toml", "--input", "goal=a login", *trust) == 3
     page = visit(ui).new_page()
-    page.goto("/")
+    page.goto("./")
     page.get_by_role("link", name="Answer").click()
     page.get_by_label("Note for whoever goes on").fill("It is decided: green")
     page.get_by_role("button", name="retry", exact=True).click()

@@ -18,7 +18,7 @@ from goop_mcp.services.kept_replies import keep_reply
 from goop_mcp.services.project_status import project_status
 from goop_mcp.services.record_report import record_report
 from tests.server.http.serving import environment
-from tests.ui.conftest import Start, Visit
+from tests.ui.conftest import Person, Start, Visit
 from tests.ui.running import PATIENCE
 from tests.workbench.projects import NOW, opened
 from tests.workbench.test_reports import HOSTILE
@@ -32,11 +32,12 @@ def state_of(project: Path) -> tuple[str | None, bool | None]:
     return status.phase, status.spec_locked
 
 
-def lock(page: Page) -> None:
-    page.goto("/")
+def lock(page: Page, person: Person) -> None:
+    page.goto("./")
     page.get_by_role("button", name="Lock the specification").click()
     expect(page.get_by_text("3 must-haves, all traced to tasks")).to_be_visible()
     page.get_by_role("button", name="Lock", exact=True).click()
+    person.type_code(page)
     expect(page.locator(".note.done")).to_contain_text("is locked")
 
 
@@ -45,21 +46,23 @@ def test_a_person_locks_a_specification(
     start: Start, visit: Visit, tmp_path: Path, script: bool
 ) -> None:
     ui = start("blueprint")
-    page = visit(ui, java_script_enabled=script).new_page()
-    lock(page)
+    person = visit(ui, java_script_enabled=script)
+    lock(person.new_page(), person)
     assert state_of(tmp_path / "linkcheck")[1] is True
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 def test_a_person_accepts_a_round(start: Start, visit: Visit, tmp_path: Path, script: bool) -> None:
     ui = start("verification")
-    page = visit(ui, java_script_enabled=script).new_page()
-    page.goto("/")
+    person = visit(ui, java_script_enabled=script)
+    page = person.new_page()
+    page.goto("./")
     page.get_by_label("accept", exact=True).check()
     page.get_by_label("Comment").fill("All of it works")
     page.get_by_role("button", name="Go on").click()
     expect(page.get_by_role("definition").filter(has_text="All of it works")).to_be_visible()
     page.get_by_role("button", name="Accept", exact=True).click()
+    person.type_code(page)
     expect(page.locator(".note.done")).to_contain_text("Round 1 is closed")
     assert state_of(tmp_path / "linkcheck")[0] == "idle"
 
@@ -91,8 +94,8 @@ def test_a_report_of_an_agent_appears_on_open_pages(
     ui = start("execute")
     context = visit(ui)
     now, listed = context.new_page(), context.new_page()
-    now.goto("/")
-    listed.goto("/reports")
+    now.goto("./")
+    listed.goto("./reports")
     expect(listed.get_by_text("has no reports yet")).to_be_visible()
 
     reply = full_texts.report("W1.T1", of=(3, 2), summary="All pages are read live")
@@ -128,7 +131,7 @@ def test_a_hostile_report_does_nothing(start: Start, visit: Visit, tmp_path: Pat
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
     for address in ("/", "/reports", "/reports/1", "/reports/2"):
-        page.goto(address)
+        page.goto(f".{address}")
         expect(page.locator("h1")).to_be_visible()
         assert page.locator("main img, main script, main [onmouseover]").count() == 0
         assert page.title().endswith("goop-mcp")
@@ -138,7 +141,7 @@ def test_a_hostile_report_does_nothing(start: Start, visit: Visit, tmp_path: Pat
 def test_the_keyboard_is_enough(start: Start, visit: Visit, tmp_path: Path) -> None:
     ui = start("blueprint")
     page = visit(ui).new_page()
-    page.goto("/")
+    page.goto("./")
 
     page.keyboard.press("Tab")
     expect(page.locator(":focus")).to_have_text("Skip to the content")
@@ -166,7 +169,7 @@ def test_a_reload_in_the_middle_of_an_edit_loses_nothing(
 ) -> None:
     ui = start("rule_4")
     page = visit(ui).new_page()
-    page.goto("/")
+    page.goto("./")
     page.get_by_label("another answer").check()
     page.get_by_role("textbox", name="Other answer").fill("Ask Maria first")
     page.get_by_label("Comment").first.fill("She knows the handbook")
@@ -192,11 +195,11 @@ def test_two_people_decide_one_thing(start: Start, visit: Visit) -> None:
     ui = start("rule_4")
     context = visit(ui)
     first, second = context.new_page(), context.new_page()
-    second.goto("/")
+    second.goto("./")
     # Without the stream of changes the second page is as old as that of a slow network.
     second.route("**/live*", lambda route: route.abort())
     second.reload()
-    first.goto("/")
+    first.goto("./")
     first.get_by_label("A) Read one folder only").check()
     first.get_by_role("button", name="Decide").click()
     expect(first.locator(".note.done")).to_contain_text("Read one folder only")
@@ -209,14 +212,15 @@ def test_two_people_decide_one_thing(start: Start, visit: Visit) -> None:
 def test_who_may_only_look_has_no_buttons(start: Start, visit: Visit, tmp_path: Path) -> None:
     ui = start("blueprint", "--read-only")
     page = visit(ui).new_page()
-    page.goto("/")
+    page.goto("./")
     expect(page.get_by_text("read-only")).to_be_visible()
     assert page.locator("main button").count() == 0
     answer = page.evaluate(
         """async () => {
           const csrf = document.querySelector("[name=csrf]").value;
           const body = new URLSearchParams({csrf, action: "lock_spec"});
-          return (await fetch("/steps", {method: "POST", body})).status;
+          const address = document.documentElement.dataset.root + "/steps";
+          return (await fetch(address, {method: "POST", body})).status;
         }"""
     )
     assert answer == 403
@@ -229,12 +233,12 @@ def test_a_used_address_and_an_ended_login_say_what_to_do(start: Start, visit: V
     page = visit(ui, logs_in=False).new_page()
     page.goto(ui.address)
     expect(page.get_by_text("was used already")).to_be_visible()
-    page.goto("/reports")
+    page.goto("./reports")
     expect(page.get_by_text("goop-mcp ui", exact=True)).to_be_visible()
 
     one, two = first.new_page(), first.new_page()
-    one.goto("/")
-    two.goto("/")
+    one.goto("./")
+    two.goto("./")
     two.get_by_role("button", name="Log out").click()
     expect(two.get_by_text("You are logged out")).to_be_visible()
     # The open page learns that its login has ended with the next change or reload.
@@ -247,7 +251,7 @@ def test_a_database_that_goes_away_and_comes_back(
 ) -> None:
     ui = start("rule_4")
     page = visit(ui).new_page()
-    page.goto("/")
+    page.goto("./")
     database = tmp_path / "linkcheck" / ".goopspec" / "goop.db"
     content = database.read_bytes()
     database.write_bytes(b"this is no database" * 400)
@@ -258,7 +262,7 @@ def test_a_database_that_goes_away_and_comes_back(
     expect(page.locator("body")).to_contain_text("database", ignore_case=True)
 
     database.write_bytes(content)
-    page.goto("/reports")
+    page.goto("./reports")
     page.wait_for_timeout(500)
     page.reload()
     expect(page.get_by_role("link", name="9", exact=True)).to_be_visible(timeout=PATIENCE_MS)
@@ -269,7 +273,7 @@ def test_a_server_that_ends_is_noticed_and_nothing_typed_is_lost(
 ) -> None:
     ui = start("rule_4")
     page = visit(ui).new_page()
-    page.goto("/")
+    page.goto("./")
     page.get_by_role("textbox", name="Other answer").fill("Ask Maria first")
     ui.process.terminate()
     ui.process.wait(timeout=30)

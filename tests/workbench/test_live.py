@@ -14,7 +14,7 @@ PATIENCE = 300
 MOST_OF_A_LOGIN = 40
 
 
-async def open_page(local: LocalWorkbench, cookie: str, tasks: TaskGroup) -> int:
+async def open_page(local: LocalWorkbench, root: str, cookie: str, tasks: TaskGroup) -> int:
     """Open a stream of changes that stays open until `tasks` is cancelled; return its status."""
     scope: Scope = {
         "type": "http",
@@ -22,8 +22,8 @@ async def open_page(local: LocalWorkbench, cookie: str, tasks: TaskGroup) -> int
         "http_version": "1.1",
         "method": "GET",
         "scheme": "http",
-        "path": "/live",
-        "raw_path": b"/live",
+        "path": f"{root}/live",
+        "raw_path": f"{root}/live".encode(),
         "query_string": b"",
         "headers": [(b"host", b"127.0.0.1:8000"), (b"cookie", cookie.encode())],
         "client": ("127.0.0.1", 50_000),
@@ -52,6 +52,7 @@ async def open_page(local: LocalWorkbench, cookie: str, tasks: TaskGroup) -> int
 def test_one_login_cannot_take_the_streams_of_all_others(tmp_path: Path) -> None:
     (tmp_path / ".goopspec").mkdir()
     with browse(tmp_path) as browser:
+        first = browser.root
         mine = "; ".join(f"{name}={value}" for name, value in browser.client.cookies.items())
         browser.client.cookies.clear()
         browser.log_in()
@@ -62,10 +63,11 @@ def test_one_login_cannot_take_the_streams_of_all_others(tmp_path: Path) -> None
         async def open_many() -> tuple[list[int], int, int]:
             async with anyio.create_task_group() as tasks:
                 opened = [
-                    await open_page(browser.local, mine, tasks) for _ in range(MOST_OF_A_LOGIN)
+                    await open_page(browser.local, first, mine, tasks)
+                    for _ in range(MOST_OF_A_LOGIN)
                 ]
-                one_more = await open_page(browser.local, mine, tasks)
-                of_another = await open_page(browser.local, others, tasks)
+                one_more = await open_page(browser.local, first, mine, tasks)
+                of_another = await open_page(browser.local, browser.root, others, tasks)
                 tasks.cancel_scope.cancel()
 
             return opened, one_more, of_another

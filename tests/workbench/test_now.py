@@ -18,7 +18,7 @@ def state_of(folder: Path) -> tuple[str | None, bool | None, int]:
 def question_of(browser: Browser, action: str, **fields: str) -> str:
     """Send the form of a step that needs a person, and return the address of its question."""
     page = browser.post("/steps", {"action": action, **fields})
-    assert page.url.path.startswith("/confirm/"), text_of(page)
+    assert page.url.path.startswith(f"{browser.root}/confirm/"), text_of(page)
     return page.url.path
 
 
@@ -81,7 +81,7 @@ def test_a_question_of_an_agent_waits_here(tmp_path: Path) -> None:
         take_step(project, ProjectStep(action="lock_spec"), by="mcp claude-code 2.1", now=NOW)
     with browse(tmp_path) as browser:
         page = browser.get("/")
-        address = re.findall(r'href="(/confirm/\d+)"', page.text)[0]
+        address = re.findall(r'href="[^"]*(/confirm/\d+)"', page.text)[0]
         browser.post(address, {"answer": "yes"})
 
     assert "asked by mcp claude-code 2.1" in text_of(page)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from starlette.responses import Response
 
 from goop_mcp.workbench.access import (
     CODE_SECONDS,
@@ -14,9 +15,18 @@ from goop_mcp.workbench.access import (
 )
 from goop_mcp.workbench.app import CONTENT_SECURITY_POLICY
 from goop_mcp.workbench.rendering import visible
-from tests.workbench.browsing import browse, text_of
+from tests.workbench.browsing import browse, root_of, text_of
 
 KEY = "k" * 32
+ROOT = "/~0123456789012345678901"
+
+
+def _cookies_of(values: SignedValues, text: str) -> dict[str, str]:
+    """Return what a browser sends after `text` was set as the cookie of a login."""
+    response = Response()
+    values.keep(response, text, root=ROOT, seconds=60)
+    name, _, value = response.headers["set-cookie"].partition(";")[0].partition("=")
+    return {name: value}
 
 
 class Clock:
@@ -31,14 +41,18 @@ def test_a_code_logs_in_once_and_sets_a_strict_cookie(tmp_path: Path) -> None:
     with browse(tmp_path, enters=False) as browser:
         code = browser.local.codes.make()
         first = browser.client.get(f"/login/{code}", follow_redirects=False)
-        cookie = first.headers["set-cookie"].lower()
+        cookie = first.headers["set-cookie"]
         browser.client.cookies.clear()
         second = browser.get(f"/login/{code}")
 
-    assert (first.status_code, first.headers["location"]) == (303, "/")
-    assert "httponly" in cookie
-    assert "samesite=strict" in cookie
+    root = root_of(first)
+    assert first.status_code == 200
+    assert re.fullmatch(r"/~[\w-]{22}", root)
+    assert f"; Path={root}/;" in cookie
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
     assert first.headers["referrer-policy"] == "no-referrer"
+    assert first.headers["cache-control"] == "no-store"
     assert second.status_code == 401
     assert "used already" in text_of(second)
 
@@ -65,21 +79,25 @@ def test_a_login_ends_after_half_a_day_by_logging_out_and_with_other_keys() -> N
     clock = Clock()
     logins = Logins(SignedValues([KEY]), clock=clock)
     login, cookie = logins.issue(name="ann", scopes=frozenset({"read"}), tenant="")
-    cookies = {logins.values.name: cookie}
+    cookies = _cookies_of(logins.values, cookie)
     # PyJWT looks at the clock of the machine, which is before the one of this test.
-    found = logins.find(cookies)
+    found = logins.find(cookies, root=ROOT)
     assert found is not None
     assert (found.name, found.scopes, found.via) == ("ann", frozenset({"read"}), "workbench ann")
 
     other = Logins(SignedValues(["x" * 32]), clock=clock)
-    assert other.find({other.values.name: cookie}) is None
+    assert other.find(_cookies_of(other.values, cookie), root=ROOT) is None
+    # What was given for one path is not looked for under the name of the whole host.
+    assert logins.find(cookies, root="") is None
     rotated = Logins(SignedValues(["n" * 32, KEY]), clock=clock)
-    assert rotated.find(cookies) is not None
+    assert rotated.find(cookies, root=ROOT) is not None
+    assert rotated.is_key(found, logins.key_of(found))
+    assert not other.is_key(found, logins.key_of(found))
 
     logins.end(login)
-    assert logins.find(cookies) is None
+    assert logins.find(cookies, root=ROOT) is None
     clock.now += LOGIN_SECONDS
-    assert rotated.find(cookies) is None
+    assert rotated.find(cookies, root=ROOT) is None
 
 
 @pytest.mark.parametrize("address", ["/", "/login/wrong", "/live", "/nowhere"])
@@ -127,7 +145,9 @@ def test_foreign_hosts_and_origins_are_refused(tmp_path: Path) -> None:
     with browse(tmp_path) as browser:
         host = browser.client.get("/", headers={"Host": "evil.example"})
         origin = browser.client.post(
-            "/logout", headers={"Origin": "http://evil.example"}, data={"csrf": browser.csrf()}
+            f"{browser.root}/logout",
+            headers={"Origin": "http://evil.example"},
+            data={"csrf": browser.csrf()},
         )
 
     assert (host.status_code, origin.status_code) == (421, 403)
@@ -138,7 +158,7 @@ def test_a_form_without_the_token_of_its_login_changes_nothing(tmp_path: Path) -
         stale = browser.csrf()
         browser.log_in()
         refused = [browser.post("/logout", {}, csrf=each) for each in ("", "x" * 32, stale, "é")]
-        as_json = browser.client.post("/logout", json={"csrf": browser.csrf()})
+        as_json = browser.client.post(f"{browser.root}/logout", json={"csrf": browser.csrf()})
         still_in = browser.get("/")
         out = browser.post("/logout", {})
         after = browser.get("/")

@@ -14,7 +14,7 @@ from goop_mcp.server.http.options import Options
 from goop_mcp.server.http.settings import read_network_settings
 from goop_mcp.settings import read_settings
 from goop_mcp.workbench.team import team_pages
-from tests.workbench.browsing import ADDRESS, text_of
+from tests.workbench.browsing import ADDRESS, root_of, text_of
 from tests.workbench.projects import play_until
 
 ANN, BOB, EVE = (f"{name}-{'0123456789' * 3}" for name in ("ann", "bob", "eve"))
@@ -54,9 +54,8 @@ def test_a_token_logs_in_and_its_scopes_decide(tmp_path: Path) -> None:
         before = client.get("/")
         wrong = client.post("/login", data={"token": "x" * 40})
         cannot_read = client.post("/login", data={"token": EVE})
-        bob = client.post("/login", data={"token": BOB})
-        client.cookies.clear()
-        ann = client.post("/login", data={"token": ANN})
+        bob = client.get(f"{root_of(client.post('/login', data={'token': BOB}))}/")
+        ann = client.get(f"{root_of(client.post('/login', data={'token': ANN}))}/")
 
     assert before.status_code == 401
     assert 'name="token"' in before.text
@@ -79,6 +78,10 @@ def test_the_cookie_is_secure_over_tls_and_ends_with_logging_out(tmp_path: Path)
         client.cookies.update(jar)
         stolen = client.get("/")
 
+    # Over TLS the browser gives the cookie to this host alone, and addresses are short.
+    assert cookie.startswith("__Host-")
+    assert "; Path=/;" in cookie
+    assert root_of(entered) == ""
     assert "; Secure" in cookie
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
@@ -94,10 +97,10 @@ def test_a_login_counts_on_every_replica_with_the_shared_keys(tmp_path: Path) ->
         served(tmp_path, tokens, **KEYS) as (_, second),
         served(tmp_path, tokens) as (_, other),
     ):
-        first.post("/login", data={"token": ANN})
+        root = root_of(first.post("/login", data={"token": ANN}))
         for each in (second, other):
             each.cookies.update(first.cookies)
-        answers = [each.get("/").status_code for each in (first, second, other)]
+        answers = [each.get(f"{root}/").status_code for each in (first, second, other)]
 
     assert answers == [200, 200, 401]
 
@@ -105,11 +108,11 @@ def test_a_login_counts_on_every_replica_with_the_shared_keys(tmp_path: Path) ->
 def test_removing_a_token_ends_its_logins(tmp_path: Path) -> None:
     tokens = write_tokens(tmp_path, ann='["read"]', bob='["read"]')
     with served(tmp_path, tokens) as (application, client):
-        client.post("/login", data={"token": ANN})
-        before = client.get("/").status_code
+        first_page = f"{root_of(client.post('/login', data={'token': ANN}))}/"
+        before = client.get(first_page).status_code
         write_tokens(tmp_path, bob='["read"]')
         application.reload_tokens()
-        after = client.get("/")
+        after = client.get(first_page)
 
     assert (before, after.status_code) == (200, 401)
     assert "has ended" in text_of(after)
@@ -118,15 +121,17 @@ def test_removing_a_token_ends_its_logins(tmp_path: Path) -> None:
 def test_addresses_of_programs_stay_as_they_are(tmp_path: Path) -> None:
     tokens = write_tokens(tmp_path, ann='["read"]')
     with served(tmp_path, tokens) as (_, client):
-        client.post("/login", data={"token": ANN})
+        root = root_of(client.post("/login", data={"token": ANN}))
         health = client.get("/health")
-        # A cookie opens pages and never MCP.
-        mcp = client.post("/mcp", json={})
+        # A cookie opens pages and never MCP, wherever it is sent.
+        below = client.post(f"{root}/mcp", json={})
+        cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+        mcp = client.post("/mcp", json={}, headers={"Cookie": cookies})
         foreign = client.get("/", headers={"Origin": "https://evil.example"})
         host = client.get("/", headers={"Host": "evil.example"})
 
     assert health.json() == {"status": "ok"}
-    assert mcp.status_code == 401
+    assert (below.status_code, mcp.status_code) == (404, 401)
     assert mcp.json()["error"] == "invalid_token"
     assert (foreign.status_code, host.status_code) == (403, 421)
 

@@ -121,7 +121,7 @@ def _take(visit: Visit) -> Response:
     asked = result.confirmation
     if result.status == "waiting" and asked is not None and visit.login.may_confirm:
         # Text, options and the choice stood in one form: asking again would show nothing more.
-        if step.action != "decide":
+        if step.action != "decide" or not visit.confirms:
             return visit.go(f"/confirm/{asked.id}", clears=form.text("keep"))
         result = steps.answer_confirmation(
             context, asked.id, accept=True, via=visit.login.via, now=visit.now

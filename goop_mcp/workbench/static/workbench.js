@@ -1,7 +1,28 @@
 // Everything works without this script. It shows changes as they come, keeps what is typed, shows
-// times in the reader's zone, and previews forms while they are edited.
+// times in the reader's zone, previews forms while they are edited, and sends the key of the login.
 "use strict";
 (() => {
+  const page = document.documentElement.dataset, root = page.root;
+  const stored = (action, storage = "sessionStorage") => { try { return action(window[storage]); } catch { return null; } };
+
+  // Unlike cookies, what is stored for an origin reaches no other port: the first part of the
+  // addresses, and the key without which nothing is confirmed.
+  const kept = (action) => stored(action, "localStorage");
+  const own = kept((s) => s.getItem("goop root"));
+  if (page.key !== undefined) {
+    const code = document.querySelector("noscript");
+    if (kept((s) => { s.setItem("goop root", root); s.setItem("goop key " + root, page.key); return true; })) location.replace(root + "/");
+    else if (code) code.insertAdjacentHTML("afterend", code.textContent);
+  } else if (page.out !== undefined && own !== null) {
+    // A bookmark, or the link of a colleague, leads to the same page of the own login.
+    if (own !== root && !page.out) location.replace(own + location.pathname.slice(root.length).replace(/^\/(login|logout)$/, "/") + location.search);
+    if (own === root) kept((s) => { s.removeItem("goop root"); s.removeItem("goop key " + root); });
+  }
+  document.addEventListener("formdata", (event) => {
+    const value = kept((s) => s.getItem("goop key " + root));
+    if (value && event.target.method === "post") event.formData.set("key", value);
+  });
+
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
   const zone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
@@ -15,7 +36,7 @@
   }
 
   // What is typed into a form with data-keep survives a reload, a new login and a lost connection.
-  const key = (form) => "goop " + location.pathname + " " + form.dataset.keep;
+  const key = (form) => "goop " + location.pathname.slice(root.length) + " " + form.dataset.keep;
   const inputs = (form) =>
     [...form.elements].filter((e) => e.name && e.type !== "hidden" && e.type !== "file" && e.tagName !== "BUTTON");
   const value = (e) => (e.type === "checkbox" || e.type === "radio" ? e.checked : e.value);
@@ -26,7 +47,6 @@
         ? ([...e.options].find((o) => o.defaultSelected) || e.options[0] || {}).value
         : e.defaultValue;
   const isDirty = (form) => inputs(form).some((e) => value(e) !== initial(e));
-  const stored = (action) => { try { return action(sessionStorage); } catch { return null; } };
 
   function keep(form) {
     const kept = inputs(form).map((e) => [e.name, value(e)]);
@@ -103,7 +123,7 @@
   function start() {
     const stamp = document.documentElement.dataset.stamp;
     if (source || !stamp || !$$("[data-live]").length || document.hidden) return;
-    source = new EventSource("/live?stamp=" + encodeURIComponent(stamp));
+    source = new EventSource(root + "/live?stamp=" + encodeURIComponent(stamp));
     source.addEventListener("change", (event) => { document.documentElement.dataset.stamp = event.data; load(); });
     source.addEventListener("ended", () => { stop(); load(); });
     source.onerror = () => {
