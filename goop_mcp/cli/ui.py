@@ -36,11 +36,13 @@ def ui(
     no_open: bool,
     read_only: bool,
 ) -> int:
-    """Show the project in a browser on this machine, until Ctrl-C.
+    """Show the project in a browser on this machine, until Ctrl-C or the terminal closes.
 
     Prints one address, which works for one login within five minutes. Without a terminal the pages
-    are read-only, because an agent could have started them.
+    are read-only, because an agent could have started them, and it serves until a signal comes.
     """
+    streams = [each for each in (sys.stdin, sys.stdout, sys.stderr) if each is not None]
+    terminals = [each.fileno() for each in streams if each.isatty()]
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     is_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     if not (is_terminal or read_only):
@@ -53,5 +55,6 @@ def ui(
         port=port,
         is_read_only=read_only or not is_terminal,
         opens_browser=is_terminal and not no_open,
+        terminal=next(iter(terminals), None),
         announce=lambda address: emit(f"{address}\n"),
     )

@@ -4,8 +4,10 @@ import getpass
 import logging
 import os
 import secrets
+import signal
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
@@ -34,6 +36,8 @@ _HOST: Final = "127.0.0.1"
 _NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
 _PER_SECOND: Final = 50.0
 _LONGEST_NAME: Final = 60
+# How often it is looked whether the terminal is still there.
+_LOOKS_SECONDS: Final = 1.0
 
 _logger = logging.getLogger(__name__)
 
@@ -79,9 +83,6 @@ class LocalWorkbench:
         """Refuse new requests, let running ones end for `within` seconds, then end streams."""
         await self._traffic.drain(within)
 
-    def reload_tokens(self) -> None:
-        """Do nothing: there are no tokens."""
-
 
 class _CodeDoor(Door):
     """Admits whoever brings a code that was printed on the terminal."""
@@ -123,14 +124,18 @@ def serve_locally(
     port: int,
     is_read_only: bool,
     opens_browser: bool,
+    terminal: int | None,
     announce: Callable[[str], None],
 ) -> int:
     """Serve the workbench on this machine until a signal comes; return the exit code.
 
+    `terminal` is the descriptor of the terminal with whose end this ends too, None without one.
     `announce` is called once it serves, with the address that logs in once. Raises SettingsError if
     the port cannot be bound.
     """
     listening = bind(_HOST, port)
+    if terminal is not None:
+        threading.Thread(target=_end_with, args=[terminal], daemon=True).start()
     local = LocalWorkbench(AppContext(settings), is_read_only=is_read_only)
 
     def ready() -> None:
@@ -148,3 +153,19 @@ def serve_locally(
     run_server(local, listening, ready=ready)
 
     return 0
+
+
+def _end_with(terminal: int) -> None:
+    """Send this process SIGHUP once `terminal` has closed.
+
+    The system does so itself only for the processes in the foreground of a terminal and for the
+    shell, which does not always pass it on. Whoever has the signal ignored, as nohup does, wants
+    the process to outlive the terminal.
+    """
+    hang_up = getattr(signal, "SIGHUP", None)
+    if hang_up is None or signal.getsignal(hang_up) is signal.SIG_IGN:
+        return
+
+    while os.isatty(terminal):
+        time.sleep(_LOOKS_SECONDS)
+    os.kill(os.getpid(), hang_up)

@@ -74,6 +74,7 @@ def serve_network(
             application,
             listening,
             ready=lambda: _announce(addresses, as_record=settings.log_format == "json"),
+            hang_up=application.reload_tokens,
         )
     finally:
         exporting.finish()
@@ -92,15 +93,18 @@ class Served(Protocol):
         """Refuse new requests, let calls end for `within` seconds, then end open streams."""
         ...
 
-    def reload_tokens(self) -> None:
-        """Read again what a SIGHUP says has changed."""
-        ...
 
-
-def run_server(application: Served, listening: socket.socket, *, ready: Callable[[], None]) -> None:
+def run_server(
+    application: Served,
+    listening: socket.socket,
+    *,
+    ready: Callable[[], None],
+    hang_up: Callable[[], None] | None = None,
+) -> None:
     """Serve `application` on a bound socket until a signal comes, which is raised again.
 
-    `ready` is called once clients can connect.
+    `ready` is called once clients can connect. `hang_up` is what SIGHUP does; without it that
+    signal ends the server as the others do, except where it was ignored before, as by nohup.
     """
     config = uvicorn.Config(
         application,
@@ -116,7 +120,7 @@ def run_server(application: Served, listening: socket.socket, *, ready: Callable
         timeout_graceful_shutdown=_LAST_GRACE,
         h11_max_incomplete_event_size=_LONGEST_HEAD,
     )
-    anyio.run(_Server(config, application, ready=ready).serve, [listening])
+    anyio.run(_Server(config, application, ready=ready, hang_up=hang_up).serve, [listening])
 
 
 def _announce(addresses: str, *, as_record: bool) -> None:
@@ -137,10 +141,15 @@ class _Server(uvicorn.Server):
     """Reports when it serves, and lets calls end before streams."""
 
     def __init__(
-        self, config: uvicorn.Config, application: Served, *, ready: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        application: Served,
+        *,
+        ready: Callable[[], None],
+        hang_up: Callable[[], None] | None,
     ) -> None:
         super().__init__(config)
-        self._application, self._ready = application, ready
+        self._application, self._ready, self._hang_up = application, ready, hang_up
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and report that clients can connect."""
@@ -164,11 +173,16 @@ class _Server(uvicorn.Server):
         at the signal, and lose answers that are still to be written to them.
         """
         received: list[int] = []
+        # Windows has no such signal.
+        hang_up = getattr(signal, "SIGHUP", None)
 
         def stop(number: int, _frame: FrameType | None) -> None:
             # A second signal ends the process at once. A timer ends it in any case, as a worker
             # thread may never return.
             if self.should_exit:
+                # The system, a shell and a launcher may all report that the terminal has closed.
+                if number == hang_up:
+                    return
                 os._exit(128 + number)
 
             watch = threading.Timer(_GRACE + _LAST_GRACE + _END_AT_LAST, os._exit, [128 + number])
@@ -178,14 +192,10 @@ class _Server(uvicorn.Server):
             self.should_exit = True
 
         before = {number: signal.signal(number, stop) for number in HANDLED_SIGNALS}
-        # Windows has no such signal.
-        hang_up = getattr(signal, "SIGHUP", None)
-        if hang_up is not None:
-            loop = asyncio.get_running_loop()
-            # From the loop, because the signal may interrupt a line just being written to the log.
-            before[hang_up] = signal.signal(
-                hang_up, lambda *_: loop.call_soon_threadsafe(self._reload_tokens)
-            )
+        if hang_up is not None and self._hang_up is not None:
+            before[hang_up] = signal.signal(hang_up, _in_a_thread(self._hang_up))
+        elif hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
+            before[hang_up] = signal.signal(hang_up, stop)
         try:
             yield
         finally:
@@ -195,9 +205,19 @@ class _Server(uvicorn.Server):
         for received_number in received:
             signal.raise_signal(received_number)
 
-    def _reload_tokens(self) -> None:
-        # No request waits for a slow file, and neither does the end of the process.
-        threading.Thread(target=self._application.reload_tokens, daemon=True).start()
+
+def _in_a_thread(does: Callable[[], None]) -> Callable[[int, FrameType | None], None]:
+    """Return a handler of signals: no request waits for `does`, and no end of the process."""
+    loop = asyncio.get_running_loop()
+
+    def start() -> None:
+        threading.Thread(target=does, daemon=True).start()
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        # From the loop, because the signal may interrupt a line just being written to the log.
+        loop.call_soon_threadsafe(start)
+
+    return handle
 
 
 def _addresses(port: int, network: NetworkSettings, *, has_pages: bool) -> str:
