@@ -521,8 +521,9 @@ class Runner:
                     _logger.warning("the leases could not be renewed in time")
             except StoreError as error:
                 _logger.warning("the leases could not be renewed: %s", error)
-            if monotonic() - renewed > lease - seconds:
-                # Somebody else may take the tasks now: two agents must not work on one.
+            # The next try begins after a pause and ends a third of one later at the earliest.
+            if monotonic() - renewed > lease - seconds * 4 / 3:
+                # Somebody else may take the tasks then: two agents must not work on one.
                 for _, loop in [*self._loops.values()]:
                     loop.cancel()
 
