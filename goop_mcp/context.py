@@ -6,7 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from goop_mcp import protocols, services, store, workspace
-from goop_mcp.errors import GoopError, ProjectElsewhereError
+from goop_mcp.errors import GoopError, ProjectElsewhereError, StoreUnavailableError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.workspace.layout import FOLDER
 
@@ -139,10 +139,13 @@ class AppContext:
     def writing_store(self) -> "Store":
         """Return the database for a caller that writes what no file shows.
 
-        A failure to complete the files is logged and does not prevent the write.
+        A failure to complete the files is logged and does not prevent the write. Raises
+        StoreUnavailableError, as the write would after waiting once more.
         """
         try:
             self.writing_context()
+        except StoreUnavailableError:
+            raise
         except GoopError as error:
             _log.warning("the files could not be updated from the database: %s", error)
 

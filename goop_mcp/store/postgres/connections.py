@@ -4,7 +4,9 @@ It connects on the thread that asks, so that an error reaches the caller at once
 connect elsewhere and let the caller wait (D-104).
 """
 
+import math
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -16,7 +18,13 @@ from psycopg.pq import TransactionStatus
 from psycopg.sql import SQL, Composed
 
 from goop_mcp.errors import StoreBusyError, StoreError
-from goop_mcp.store.postgres.address import ANSWER_WITHIN, Address, Connection, NoAnswerError
+from goop_mcp.store.postgres.address import (
+    ANSWER_WITHIN,
+    SHORTEST_WAIT,
+    Address,
+    Connection,
+    NoAnswerError,
+)
 from goop_mcp.store.postgres.errors import (
     OutcomeUnknownError,
     translated,
@@ -29,6 +37,9 @@ __all__ = ["Connection", "Connections", "Transaction"]
 
 # A writer needs two: one holds its place in the queue, the other makes the change. The rest read.
 _PLACES = 5
+_FOR_A_ROLLBACK = 1.0  # seconds
+_BETWEEN_PROBES = 10.0  # seconds
+_FOR_DOUBT = 1 / 3
 _abandoned: list[Connection] = []
 
 
@@ -51,9 +62,10 @@ class Transaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # The server rolls back by itself when the connection is gone.
+        # The server rolls back by itself when the connection is gone, so this is not waited for.
         with suppress(psycopg.Error):
             if self.connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                self.connection.answer_within = _FOR_A_ROLLBACK
                 self.connection.execute("ROLLBACK")
 
     def commit(self, last: SQL | Composed) -> None:
@@ -63,6 +75,8 @@ class Transaction:
         """
         # Up to this message the server has committed nothing, so an earlier failure means that
         # nothing was done. After it, a broken connection leaves open whether COMMIT ran.
+        # A part of the time that is left is for asking elsewhere whether it did.
+        self.connection.until -= (self.connection.until - time.monotonic()) * _FOR_DOUBT
         try:
             cursor = self.connection.execute(Composed([last, SQL("; COMMIT")]))
             while cursor.nextset():
@@ -101,23 +115,21 @@ class Connections:
 
     @contextmanager
     def transaction(
-        self, begin: Callable[[], Composed], *, timeout: float, waits: bool = False
+        self, begin: Callable[[], Composed], *, until: float, waits: bool = False
     ) -> Iterator[Transaction]:
         """Lend a transaction, started by the statements that `begin` returns; the last gives a row.
 
-        `timeout` in seconds bounds the wait for a free connection, and for locks if `waits`. Raises
-        subclasses of StoreError.
+        At `until`, a time of `time.monotonic`, a server that does not answer counts as silent. Only
+        then does that if the start `waits` for locks. Raises subclasses of StoreError.
         """
         # The place is taken before a connection is: a process never has more than _PLACES of them,
         # however many threads ask.
-        with self._place(timeout):
+        with self._place(until):
             with translating(self._address.shown):
-                connection, first = self._begun(
-                    begin, patience=self._answer_within + (timeout if waits else 0)
-                )
+                connection, first = self._begun(begin, until=until, waits=waits)
                 # Only the start may wait for a lock. What follows is held to the time of a single
                 # answer.
-                connection.patience = self._answer_within
+                connection.answer_within, connection.until = self._answer_within, until
 
             try:
                 with Transaction(connection, place=self._address.shown, first=first) as transaction:
@@ -126,16 +138,26 @@ class Connections:
                 self._give_back(connection)
 
     @contextmanager
-    def outside_transactions(self, *, timeout: float) -> Iterator[Connection]:
-        """Lend a new connection in autocommit mode."""
-        with self._place(timeout), translating(self._address.shown):
+    def outside_transactions(self, *, until: float, takes: float = 0) -> Iterator[Connection]:
+        """Lend a new connection in autocommit mode; `until` as for `transaction`.
+
+        Statements that may take long, `takes` seconds, are waited for as long as the server answers
+        on another connection.
+        """
+        with self._place(until), translating(self._address.shown):
             # A new one: VACUUM refuses to run within a transaction, and a lent connection may be in
             # one.
-            connection = self._address.connect()
-            connection.patience = self._answer_within
+            connection = self._address.connect(until=until)
+            connection.answer_within = self._answer_within
+            if takes:
+                connection.answer_within = min(self._answer_within, _BETWEEN_PROBES)
+                connection.until = time.monotonic() + takes
+                connection.probe = self._address.probe
+
             try:
                 yield connection
             finally:
+                connection.probe = None
                 self._give_back(connection)
 
     def close(self) -> None:
@@ -158,12 +180,12 @@ class Connections:
         self._process, self._closed = os.getpid(), False
 
     @contextmanager
-    def _place(self, timeout: float) -> Iterator[None]:
+    def _place(self, until: float) -> Iterator[None]:
         self._notice_fork()
         if self._closed:
             raise StoreError(f"{self._address.shown} has been closed; open it again")
 
-        with self._places.taken(timeout) as got:
+        with self._places.taken(until - time.monotonic()) as got:
             if not got:
                 raise StoreBusyError(
                     f"all connections of this process to {self._address.shown} are in use; call"
@@ -182,7 +204,7 @@ class Connections:
             self._forget()
 
     def _begun(
-        self, begin: Callable[[], Composed], *, patience: float
+        self, begin: Callable[[], Composed], *, until: float, waits: bool
     ) -> tuple[Connection, tuple[object, ...]]:
         """Start on an idle connection, or on a new one if the idle one turns out to be broken.
 
@@ -192,20 +214,31 @@ class Connections:
             idle = self._idle.pop() if self._idle else None
         if idle is not None:
             try:
-                idle.patience = patience
-                return idle, _last_row(idle, begin())
+                return idle, self._first_row(idle, begin, until=until, waits=waits)
             except psycopg.OperationalError as error:
-                # A server that does not answer on one connection does not answer on the next
-                # either; trying would double the wait.
-                if not was_lost(error) or isinstance(error, NoAnswerError):
+                if not was_lost(error):
                     raise
 
+                # The others are as old. Where they are silent too, each would cost a call all its
+                # time.
                 self._close_idle()
+                # A server that does not answer on one connection does not answer on the next
+                # either; trying would double the wait.
+                if isinstance(error, NoAnswerError):
+                    raise
 
-        connection = self._address.connect()
-        connection.patience = patience
+        connection = self._address.connect(until=until)
 
-        return connection, _last_row(connection, begin())
+        return connection, self._first_row(connection, begin, until=until, waits=waits)
+
+    def _first_row(
+        self, connection: Connection, begin: Callable[[], Composed], *, until: float, waits: bool
+    ) -> tuple[object, ...]:
+        # No more than what is left: a call that had to wait for its turn has done nothing yet.
+        left = max(until - time.monotonic(), SHORTEST_WAIT)
+        connection.answer_within = left if waits else min(self._answer_within, left)
+        connection.until = math.inf
+        return _last_row(connection, begin())
 
     def _give_back(self, connection: Connection) -> None:
         with self._guard:

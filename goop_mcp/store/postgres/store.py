@@ -30,9 +30,12 @@ __all__ = ["PostgresStore"]
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-_PATIENCE = 30.0  # seconds to wait for a free connection, if the caller gives no limit
+_PATIENCE = 30.0  # seconds for a call whose caller gives no limit
 _LONG_PATIENCE = 600.0  # seconds for a statement that reads all rows of a table
 _SHORT_PATIENCE = 5.0  # seconds to find out who holds the turn
+# Of the time of a call. A server that is silent has to be found out before it is over, and the turn
+# has to come early enough for the change.
+_FOR_ANSWERS, _FOR_THE_TURN = 5 / 6, 2 / 3
 
 
 class PostgresStore:
@@ -107,14 +110,15 @@ class PostgresStore:
 
     def exists(self) -> bool:
         """Return whether the database has our tables, without creating them."""
-        return self._opened() is not None
+        return self._opened(_silent_at(_PATIENCE)) is not None
 
     def read(self, ask: Callable[[ReadTransaction], T]) -> T:
         """Run `ask` on one consistent view and return its result.
 
         A database without tables reads as empty.
         """
-        begin = self._opened()
+        until = _silent_at(_PATIENCE)
+        begin = self._opened(until)
         if begin is None:
             # Also without tables: asking for a report must not create a schema in somebody's
             # database.
@@ -122,7 +126,7 @@ class PostgresStore:
                 PostgresReadTransaction(None, self._project, place=self.location, revision=0)
             )
 
-        with self._reading(begin) as (connection, revision):
+        with self._reading(begin, until) as (connection, revision):
             return ask(
                 PostgresReadTransaction(
                     connection, self._project, place=self.location, revision=revision
@@ -137,29 +141,30 @@ class PostgresStore:
         timeout: float = 30.0,
     ) -> T:
         """Run `change` in one transaction and return its result once it is on disk."""
-        deadline = time.monotonic() + timeout
-        with self._turn_of_thread(timeout):
+        until, turn_by = _silent_at(timeout), time.monotonic() + timeout * _FOR_THE_TURN
+        with self._turn_of_thread(_left(until)):
             # Tables are created by the first change, never by a question.
-            begin = self._opened() or self._made(_left(deadline))
+            begin = self._opened(until) or self._made(until)
             if then is None:
-                return self._changed(change, begin, deadline, turn="take")
+                return self._changed(change, begin, until, turn_by, turn="take")
 
             # `then` writes files that must be in the order of the commits. The turn ends with the
             # transaction that holds it, so a second transaction holds it until `then` has run.
-            with self._begun(lambda: begin.waiting(_left(deadline)), deadline):
+            with self._begun(lambda: begin.waiting(_left(turn_by)), until):
                 failpoint(Failpoint.LOCK)
-                answer = self._changed(change, begin, deadline, turn="held")
+                answer = self._changed(change, begin, until, turn_by, turn="held")
                 self._follow_up(lambda: then(answer))
 
                 return answer
 
     def check(self) -> list[str]:
         """Return a description of each defect of the tables and of the project's counters."""
-        begin = self._opened()
+        until = _silent_at(_PATIENCE)
+        begin = self._opened(until)
         if begin is None:
             return []
 
-        with self._reading(begin) as (connection, _), translating(self.location):
+        with self._reading(begin, until) as (connection, _), translating(self.location):
             return list(schema.find_defects(connection))
 
     # Unused arguments belong to the signature of Store.
@@ -182,30 +187,31 @@ class PostgresStore:
         """Close the connections, those in use when they are returned; may be called twice."""
         self._connections.close()
 
-    def _opened(self) -> TransactionStart | None:
+    def _opened(self, until: float) -> TransactionStart | None:
         """Return how transactions start, None without tables; migrate older tables first."""
         if self._begin is None:
-            with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
+            with self._connections.outside_transactions(until=until) as connection:
                 version = schema.version_of(connection)
                 schema.refuse_newer(version, self.location)
                 if version == 0:
                     return None
-                if version < schema.newest_version():
-                    # A migration that touches every row takes longer than any answer is waited for.
-                    connection.patience = _LONG_PATIENCE
-                    schema.migrate(connection, place=self.location, timeout=_PATIENCE)
+                if version == schema.newest_version():
+                    self._begin = self._beginning(connection)
+                    return self._begin
 
-                self._begin = self._beginning(connection)
+            return self._made(until)
 
         return self._begin
 
-    def _made(self, timeout: float) -> TransactionStart:
-        """Create the tables, unless another process just did."""
-        with self._connections.outside_transactions(timeout=timeout) as connection:
-            connection.patience = _LONG_PATIENCE
-            schema.migrate(connection, place=self.location, timeout=timeout)
+    def _made(self, until: float) -> TransactionStart:
+        """Create or migrate the tables, unless another process just did."""
+        # A migration that touches every row takes longer than any answer is waited for.
+        with self._connections.outside_transactions(
+            until=until, takes=_LONG_PATIENCE
+        ) as connection:
+            schema.migrate(connection, place=self.location, timeout=_left(until))
 
-        begin = self._opened()
+        begin = self._opened(_silent_at(_PATIENCE))
         if begin is None:
             raise StoreError(
                 f"{self.location} has no tables although they were just created; please report this"
@@ -230,9 +236,9 @@ class PostgresStore:
         return TransactionStart(self._project, as_app_role=as_app_role)
 
     @contextmanager
-    def _reading(self, begin: TransactionStart) -> Iterator[tuple[Connection, int]]:
+    def _reading(self, begin: TransactionStart, until: float) -> Iterator[tuple[Connection, int]]:
         """Lend a connection with one consistent view, and the project's revision in it."""
-        with self._connections.transaction(begin.reading, timeout=_PATIENCE) as transaction:
+        with self._connections.transaction(begin.reading, until=until) as transaction:
             version, revision = cast("tuple[int, int]", transaction.first)
             schema.refuse_newer(version, self.location)
             # Within the transaction, as another machine may have migrated the tables since the last
@@ -243,14 +249,13 @@ class PostgresStore:
         self,
         change: Callable[[WriteTransaction], T],
         begin: TransactionStart,
-        deadline: float,
+        until: float,
+        turn_by: float,
         *,
         turn: OneOf["take", "held"],
     ) -> T:
         """Run `change` in a transaction, commit it and return its result."""
-        with self._begun(
-            lambda: begin.writing(_left(deadline), turn=turn), deadline
-        ) as transaction:
+        with self._begun(lambda: begin.writing(_left(turn_by), turn=turn), until) as transaction:
             failpoint(Failpoint.BEGIN)
             at, number, *numbers = transaction.first
             version, *counts = cast("list[int]", numbers)
@@ -269,7 +274,7 @@ class PostgresStore:
             try:
                 transaction.commit(counters.statement(self._project))
             except OutcomeUnknownError as error:
-                committed = self._was_committed(str(number), deadline)
+                committed = self._was_committed(str(number), until)
                 if committed is None:
                     raise
                 if not committed:
@@ -277,10 +282,10 @@ class PostgresStore:
             failpoint(Failpoint.COMMIT)
 
         if writing.has_forgotten:
-            self._follow_up(self._vacuum)
+            self._follow_up(lambda: self._vacuum(until))
         return answer
 
-    def _was_committed(self, number: str, deadline: float) -> bool | None:
+    def _was_committed(self, number: str, until: float) -> bool | None:
         """Ask the server whether the transaction `number` was committed; None if nobody can say.
 
         The server may be away still, or may not have noticed yet that the connection is gone.
@@ -288,12 +293,12 @@ class PostgresStore:
         known = self._history
         if known is None:
             return None
-        until, pause = max(deadline, time.monotonic() + _SHORT_PATIENCE), 0.05
+        until, pause = max(until, time.monotonic() + _SHORT_PATIENCE), 0.05
         while True:
             history = status = None
+            soon = min(until, time.monotonic() + _SHORT_PATIENCE)
             try:
-                with self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection:
-                    connection.patience = _SHORT_PATIENCE
+                with self._connections.outside_transactions(until=soon) as connection:
                     history = schema.history_of(connection)
                     status = schema.status_of(connection, number)
             except StoreError as error:
@@ -330,25 +335,26 @@ class PostgresStore:
                 "%s: the change is stored, but not all that follows from it is done", self.location
             )
 
-    def _vacuum(self) -> None:
+    def _vacuum(self, until: float) -> None:
         """Remove the text of forgotten memories from the tables.
 
         Needs the owner of the tables; otherwise the server's autovacuum does it later.
         """
-        with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
-            connection.patience = _LONG_PATIENCE
+        with self._connections.outside_transactions(
+            until=until, takes=_LONG_PATIENCE
+        ) as connection:
             # Dead rows still hold the text that was to be forgotten.
             connection.execute("VACUUM goop.memories, goop.memory_words")
 
     @contextmanager
-    def _begun(self, begin: Callable[[], Composed], deadline: float) -> Iterator[Transaction]:
+    def _begun(self, begin: Callable[[], Composed], until: float) -> Iterator[Transaction]:
         """Lend a transaction that may wait for a lock; an error after the wait names its holder."""
         # Only entering the transaction waits for the lock. An error of the caller's block must not
         # be taken for such a wait, hence the stack.
         with ExitStack() as stack:
             with self._named_holder():
                 transaction = stack.enter_context(
-                    self._connections.transaction(begin, timeout=_left(deadline), waits=True)
+                    self._connections.transaction(begin, until=until, waits=True)
                 )
 
             yield transaction
@@ -387,7 +393,9 @@ class PostgresStore:
             # it.
             with (
                 suppress(StoreError),
-                self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,
+                self._connections.outside_transactions(
+                    until=time.monotonic() + _SHORT_PATIENCE
+                ) as connection,
             ):
                 holder = holder_of_turn(connection, self._project)
 
@@ -397,5 +405,10 @@ class PostgresStore:
             raise StoreBusyError(f"{error}; the project's turn is held by {holder}") from error
 
 
-def _left(deadline: float) -> float:
-    return max(deadline - time.monotonic(), 0.0)
+def _silent_at(timeout: float) -> float:
+    """Return when a server without an answer counts as silent, in a call of `timeout` seconds."""
+    return time.monotonic() + timeout * _FOR_ANSWERS
+
+
+def _left(until: float) -> float:
+    return max(until - time.monotonic(), 0.0)

@@ -23,8 +23,7 @@ class Relay:
         """Pass on to the server of `database`."""
         self._database = database
         self._listening = socket.create_server(("127.0.0.1", 0))
-        self._passes = threading.Event()
-        self._passes.set()
+        self._passes = _set_event()
         self._opened: list[socket.socket] = []
         self._choose: Callable[[bytes], CutOff | None] = lambda _: None
         threading.Thread(target=self._accept, daemon=True).start()
@@ -39,6 +38,23 @@ class Relay:
     def silence(self) -> None:
         """Forward nothing from now on; new connections are still accepted."""
         self._passes.clear()
+
+    def silence_at(self, text: bytes) -> None:
+        """Forward nothing from the message of a client on that contains `text`."""
+
+        def choose(message: bytes) -> CutOff | None:
+            if text in message:
+                self.silence()
+                # The thread that passes this message on has looked already.
+                self._passes.wait()
+            return None
+
+        self.cut(choose)
+
+    def silence_the_open(self) -> None:
+        """Forward nothing more on connections that are open now; new ones work."""
+        silent, self._passes = self._passes, _set_event()
+        silent.clear()
 
     def pass_on(self) -> None:
         """Pass on again, what was held back first."""
@@ -80,14 +96,21 @@ class Relay:
                 _close(client, server)
                 continue
             last = threading.Event()
-            threading.Thread(target=self._ask, args=(client, server, last), daemon=True).start()
-            threading.Thread(target=self._answer, args=(server, client, last), daemon=True).start()
+            passes = self._passes
+            for target, ends in ((self._ask, (client, server)), (self._answer, (server, client))):
+                threading.Thread(target=target, args=(*ends, last, passes), daemon=True).start()
 
-    def _ask(self, client: socket.socket, server: socket.socket, last: threading.Event) -> None:
+    def _ask(
+        self,
+        client: socket.socket,
+        server: socket.socket,
+        last: threading.Event,
+        passes: threading.Event,
+    ) -> None:
         """Pass on what a client sends; `last` is set before a message without an answer."""
         try:
             while data := client.recv(_PIECE):
-                self._passes.wait()
+                passes.wait()
                 cut_off = self._choose(data)
                 if cut_off == "message":
                     _close(client, server)
@@ -100,10 +123,16 @@ class Relay:
         except OSError:
             return
 
-    def _answer(self, server: socket.socket, client: socket.socket, last: threading.Event) -> None:
+    def _answer(
+        self,
+        server: socket.socket,
+        client: socket.socket,
+        last: threading.Event,
+        passes: threading.Event,
+    ) -> None:
         try:
             while data := server.recv(_PIECE):
-                self._passes.wait()
+                passes.wait()
                 if last.is_set():
                     _close(client, server)
                     return
@@ -112,6 +141,12 @@ class Relay:
             client.shutdown(socket.SHUT_WR)
         except OSError:
             return
+
+
+def _set_event() -> threading.Event:
+    event = threading.Event()
+    event.set()
+    return event
 
 
 def _close(*sockets: socket.socket) -> None:

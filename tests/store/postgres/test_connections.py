@@ -20,6 +20,10 @@ LIMIT = 60.0
 """Seconds after which a test has failed; nothing waits that long."""
 
 
+def soon(seconds: float) -> float:
+    return time.monotonic() + seconds
+
+
 def begin() -> Composed:
     return Composed([SQL("BEGIN; SELECT 1")])
 
@@ -36,12 +40,12 @@ def test_a_request_that_finds_all_connections_in_use_ends_in_time(
 ) -> None:
     with ExitStack() as held:
         for _ in range(PLACES):
-            held.enter_context(connections.transaction(begin, timeout=LIMIT))
+            held.enter_context(connections.transaction(begin, until=soon(LIMIT)))
 
         started = time.monotonic()
         with (
             pytest.raises(StoreBusyError, match=r"all connections of this process .* are in use"),
-            connections.transaction(begin, timeout=0.2),
+            connections.transaction(begin, until=soon(0.2)),
         ):
             pass
         assert 0.2 <= time.monotonic() - started < LIMIT / 2
@@ -53,7 +57,7 @@ def test_a_request_that_finds_all_connections_in_use_ends_in_time(
             ).fetchone()
         assert count == (PLACES,)
 
-    with connections.transaction(begin, timeout=0) as transaction:
+    with connections.transaction(begin, until=soon(0)) as transaction:
         assert transaction.first == (1,)
 
 
@@ -63,14 +67,14 @@ def test_waiting_threads_get_the_connections_in_the_order_of_their_requests(
     order: list[int] = []
 
     def take(number: int) -> None:
-        with connections.transaction(begin, timeout=LIMIT):
+        with connections.transaction(begin, until=soon(LIMIT)):
             order.append(number)
 
     with ThreadPoolExecutor(8) as threads, ExitStack() as held:
         first = held.enter_context(ExitStack())
-        first.enter_context(connections.transaction(begin, timeout=LIMIT))
+        first.enter_context(connections.transaction(begin, until=soon(LIMIT)))
         for _ in range(PLACES - 1):
-            held.enter_context(connections.transaction(begin, timeout=LIMIT))
+            held.enter_context(connections.transaction(begin, until=soon(LIMIT)))
 
         for number in range(8):
             threads.submit(take, number)
@@ -92,7 +96,7 @@ def test_a_server_that_is_away_is_reported_at_once_and_not_after_the_wait_for_a_
     started = time.monotonic()
     with (
         pytest.raises(StoreUnavailableError, match="cannot be reached"),
-        connections.transaction(begin, timeout=LIMIT),
+        connections.transaction(begin, until=soon(LIMIT)),
     ):
         pass
     assert time.monotonic() - started < LIMIT / 2
@@ -100,20 +104,20 @@ def test_a_server_that_is_away_is_reported_at_once_and_not_after_the_wait_for_a_
 
 def test_an_idle_pool_has_no_threads_of_its_own(connections: Connections) -> None:
     before = threading.active_count()
-    with connections.transaction(begin, timeout=LIMIT):
+    with connections.transaction(begin, until=soon(LIMIT)):
         pass
     assert threading.active_count() == before
 
 
 def test_a_closed_pool_lends_nothing_and_closes_what_comes_back(connections: Connections) -> None:
-    with connections.transaction(begin, timeout=LIMIT) as transaction:
+    with connections.transaction(begin, until=soon(LIMIT)) as transaction:
         connections.close()
         is_closed_within = transaction.connection.closed
 
     assert (is_closed_within, transaction.connection.closed) == (False, True)
     with (
         pytest.raises(StoreError, match="has been closed; open it again"),
-        connections.transaction(begin, timeout=LIMIT),
+        connections.transaction(begin, until=soon(LIMIT)),
     ):
         pass
 
