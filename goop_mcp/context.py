@@ -153,8 +153,12 @@ class AppContext:
 
     def close(self) -> None:
         """Close the database if it was opened; may be called twice."""
-        if self._store is not None:
-            self._store.close()
+        if self._store is None:
+            return
+        # No answer had a place for it, as that of a saved memory has none.
+        if (older := self._store.take_older_copy()) is not None:
+            _log.warning("%s: %s", self._store.location, older)
+        self._store.close()
 
     def __enter__(self) -> "AppContext":
         return self

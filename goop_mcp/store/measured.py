@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeVar
 from opentelemetry import metrics, trace
 
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
+from goop_mcp.store.older_copies import OlderCopy
 
 __all__ = ["MeasuredStore"]
 
@@ -70,6 +71,14 @@ class MeasuredStore:
         """Run `change` in one transaction and return its answer once it is on disk."""
         with self._measured("write"):
             return self._store.write(change, then=then, timeout=timeout)
+
+    def mark_used(self, revision: int) -> None:
+        """Give no revision up to `revision` any more."""
+        self._store.mark_used(revision)
+
+    def take_older_copy(self) -> OlderCopy | None:
+        """Return what a change has noted about the database, once."""
+        return self._store.take_older_copy()
 
     def check(self) -> list[str]:
         """Return what is wrong with the database."""

@@ -8,12 +8,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from goop_mcp.errors import StoreError
+from goop_mcp.store.older_copies import OlderCopy
 from goop_mcp.store.records import (
     MOST_BYTES_OF_KEPT_REPLIES,
     MOST_BYTES_OF_KEPT_RUNS,
     Confirmation,
     ConfirmationAnswer,
+    Event,
     NewConfirmation,
+    NewEvent,
     NewKeptReply,
     NewKeptRun,
     Round,
@@ -34,8 +37,30 @@ class RoundWriter(ABC):
     """The changes of rounds and confirmations, the same for every engine.
 
     An engine derives its transaction from its reading one and from this class, in this order, and
-    adds how a row is stored.
+    adds how a row is stored. `older_copy` is what this transaction has found to be missing.
     """
+
+    older_copy: OlderCopy | None = None
+
+    @abstractmethod
+    def now(self) -> str:
+        """Return when this transaction began."""
+
+    @abstractmethod
+    def revision(self) -> int:
+        """Return the revision of the last change."""
+
+    @abstractmethod
+    def add_event(self, new: NewEvent) -> Event:
+        """Append an event."""
+
+    @abstractmethod
+    def _continue_from(self, revision: int) -> None:
+        """Count on from `revision`, as if this transaction had none yet."""
+
+    @abstractmethod
+    def _reports_changed(self) -> None:
+        """Note that what is known of reports has to be read again."""
 
     @abstractmethod
     def round(self) -> Round:
@@ -76,6 +101,20 @@ class RoundWriter(ABC):
     @abstractmethod
     def _answer(self, answered: Confirmation) -> Confirmation:
         """Store the answer to a request."""
+
+    def continue_after(self, used: int) -> None:
+        """Give no revision up to `used`; note it if the database has not got so far."""
+        had = self.revision()
+        if used <= had:
+            return
+
+        self.older_copy = OlderCopy(had=had, used=used)
+        self._continue_from(used)
+        self.add_event(self.older_copy.event(now=self.now()))
+        # Readers keep what they know of reports as long as the revision rises.
+        self._reports_changed()
+        # The change itself has a revision of its own.
+        self._continue_from(self.revision())
 
     def open_round(self, *, name: str | None, opened_at: str) -> Round:
         """Open the round after the newest one. Raises StoreError while that is open."""

@@ -7,10 +7,12 @@ SQLite's lock, and its writes wait or fail, but damage nothing.
 """
 
 import os
+import re
 import stat
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 
 from goop_mcp.errors import StoreError
 from goop_mcp.store.file_errors import file_error
@@ -21,6 +23,9 @@ __all__ = ["WriteLock"]
 # Process id and time, with room; always the same length, so that an old note never shows at the end
 # of a new one.
 _NOTE_LENGTH = 48
+# What follows are lines of one length for each name: the newest revision of a database next to it.
+_REVISION_LENGTH = 18
+_MOST_BYTES = 64 * 1024
 
 
 class WriteLock:
@@ -72,13 +77,43 @@ class WriteLock:
     def holder(self) -> str | None:
         """Return which process took the lock last and when, None when that is not known."""
         try:
-            pid, since = self._path.read_text(encoding="ascii").split()
+            pid, since = self._path.read_text(encoding="ascii")[:_NOTE_LENGTH].split()
         except (OSError, ValueError):
             return None
 
         if pid == str(os.getpid()):
             return f"this process ({pid}) since {since}"
         return f"process {pid} since {since}"
+
+    def revision_of(self, name: str) -> int:
+        """Return the revision noted for the database `name`, 0 without one; the lock is held."""
+        with suppress(OSError):
+            return self._noted(name)[1]
+        return 0
+
+    def note_revision(self, name: str, revision: int) -> None:
+        """Note the newest revision of the database `name`; the lock is held.
+
+        Only what recognises an older copy: without room for it on the disk nothing else is lost.
+        """
+        with suppress(OSError):
+            at, _ = self._noted(name)
+            file = self._open()
+            os.lseek(file, at, os.SEEK_SET)
+            os.write(file, f"{revision:>{_REVISION_LENGTH}} {quote(name)}\n".encode())
+
+    def _noted(self, name: str) -> tuple[int, int]:
+        """Return where the line of `name` begins or has to, and the revision in it."""
+        file = self._open()
+        os.lseek(file, _NOTE_LENGTH, os.SEEK_SET)
+        text = os.read(file, _MOST_BYTES)
+        line = rb"^ *(\d{1,%d}) %b\n" % (_REVISION_LENGTH, re.escape(quote(name).encode()))
+        found = re.search(line, text, re.MULTILINE)
+        if found is None:
+            # After the last whole line: one that a full disk cut off is overwritten.
+            return _NOTE_LENGTH + text.rfind(b"\n") + 1, 0
+
+        return _NOTE_LENGTH + found.start(), int(found[1])
 
     def forget(self) -> None:
         """Close the file, which releases the lock; safe in a child that inherited it by a fork."""

@@ -47,12 +47,10 @@ from goop_mcp.workspace.replacing import replace_file, sha256
 __all__ = [
     "PROJECTED",
     "Conflict",
-    "NewerDocument",
     "PlannedWrite",
     "ProjectionPlan",
     "is_stale",
     "lacks_events",
-    "newer_documents",
     "newest_state_block",
     "open_conflicts",
     "plan_projections",
@@ -91,26 +89,14 @@ class PlannedWrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """A document whose entries people changed: their version stays at `path`, ours is at `ours`."""
+    """A document whose entries people changed: their version stays at `path`, ours is at `ours`.
+
+    `is_unknown` is whether it shows an entry of ours that the database does not have.
+    """
 
     path: str
     ours: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewerDocument:
-    """A document that shows a `revision` after `known`, that of the database, which is older."""
-
-    path: str
-    revision: int
-    known: int
-
-    def __str__(self) -> str:
-        return (
-            f"the database is older than its own files: {self.path} shows revision {self.revision},"
-            f" the database has {self.known}; put a newer copy back with goop-mcp restore FILE,"
-            " unless the files came from another machine. What they show is left as it is"
-        )
+    is_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +104,13 @@ class ProjectionPlan:
     """The file changes that follow from a transaction.
 
     Entries to append to archives, files to replace, the number of imported pieces of people's text,
-    open conflicts, and the documents that are newer than the database.
+    and open conflicts.
     """
 
     appends: tuple[PlannedAppend, ...] = ()
     files: tuple[PlannedWrite, ...] = ()
     imported: int = 0
     conflicts: tuple[Conflict, ...] = ()
-    newer: tuple[NewerDocument, ...] = ()
 
     def apply(self, files: ProjectFiles) -> tuple[str, ...]:
         """Replace the files; return the paths of those that were changed since, which are skipped.
@@ -159,18 +144,13 @@ def plan_projections(
     now: str,
     redact: Redact,
     documents: Sequence[str] = PROJECTED,
-    before: int | None = None,
 ) -> ProjectionPlan:
     """Compare `documents` with their events, and record in this transaction what will be written.
 
     `documents` are paths below `.goopspec`. Text that people added is imported as events of the
     author "human", after `redact`; a document whose entries they changed is left alone, and ours is
-    written to a file next to it. `before` is the revision before this transaction, None if it has
-    added nothing yet.
+    written to a file next to it.
     """
-    # This transaction's own revision is in no file yet: a document that shows it would come from
-    # elsewhere.
-    known = writing.revision() if before is None else before
     rows = {row.path: row for row in writing.projections()}
     plans = [
         _Document(writing, files, name=name, rows=rows, now=now, redact=redact).plan()
@@ -182,7 +162,6 @@ def plan_projections(
         files=tuple(file for plan in plans for file in plan.files),
         imported=sum(plan.imported for plan in plans),
         conflicts=tuple(conflict for plan in plans for conflict in plan.conflicts),
-        newer=newer_documents(files, known=known, documents=documents),
     )
 
 
@@ -217,24 +196,6 @@ def newest_state_block(reading: ReadTransaction, name: str) -> Event | None:
 
 def _state_row(name: str) -> str:
     return f"{FOLDER}/{name}#state"
-
-
-def newer_documents(
-    files: ProjectFiles, *, known: int, documents: Sequence[str] = PROJECTED
-) -> tuple[NewerDocument, ...]:
-    """Return the `documents` that show a revision after `known`, that of the database.
-
-    This happens after an old copy of the database was restored, or with files of another machine.
-    """
-    found = []
-    for name in documents:
-        path = f"{FOLDER}/{name}"
-        text = _read(files, path)
-        # A file that cannot be read shows nothing that could be newer.
-        if isinstance(text, str) and (revision := newest_mark(text)) > known:
-            found.append(NewerDocument(path=path, revision=revision, known=known))
-
-    return tuple(found)
 
 
 def lacks_events(
@@ -369,8 +330,9 @@ class _Document:
     def _not_archived(self) -> list[EntryBlock]:
         """Return the blocks that are not known to be in the archive, oldest first."""
         row = self.archive
-        blocks = blocks_of(self._events(row.revision if row else 0))
-        if row is None or row.pending_sha256 is None:
+        events = self._events(row.revision if row else 0)
+        blocks = self._not_there_already(blocks_of(events))
+        if self.archive is not row or row is None or row.pending_sha256 is None:
             return blocks
 
         # An append was planned and its writer may have been killed. Only the file itself shows
@@ -386,6 +348,34 @@ class _Document:
         self.writing.set_projection(self.archive)
 
         return blocks[len(planned) :]
+
+    def _not_there_already(self, blocks: list[EntryBlock]) -> list[EntryBlock]:
+        """Return `blocks` without the oldest ones that are in the archive and nowhere else.
+
+        They are if the database is an older copy, which does not know that it has archived them.
+        """
+        text = self.text or ""
+        if not blocks or not text or blocks[0].stands_in(text):
+            return blocks
+
+        there = 0
+        archives: dict[str, str] = {}
+        for block in blocks:
+            [part] = archived_parts(self.path, [block])
+            if part.path not in archives:
+                found = _read(self.files, part.path)
+                archives[part.path] = found if isinstance(found, str) else ""
+            if block.stands_in(text) or block.text not in archives[part.path]:
+                break
+            there += 1
+
+        if there:
+            self.archive = Projection(
+                path=archive_row(self.path), revision=blocks[there - 1].revision
+            )
+            self.writing.set_projection(self.archive)
+
+        return blocks[there:]
 
     def _without_archived(self, text: str) -> str:
         if not self.kept:
@@ -586,7 +576,7 @@ class _Document:
         # The same text is there already, from a writer that was killed before it could record it.
         if row is not None and found == sha256(data):
             self._remember(row.path, sha=found, pending=None)
-            return ProjectionPlan(conflicts=(Conflict(path=self.path, ours=row.path),))
+            return ProjectionPlan(conflicts=(self._conflict_at(row.path),))
 
         # An older conflict file is replaced, unless people edited it as well: then a new one with
         # the first free number is written.
@@ -601,9 +591,15 @@ class _Document:
             row, found = Projection(path=name, revision=0), None
 
         self._remember(row.path, sha=found, pending=sha256(data))
-        conflict = Conflict(path=self.path, ours=row.path)
+        write = PlannedWrite(row.path, data, found)
 
-        return ProjectionPlan(files=(PlannedWrite(row.path, data, found),), conflicts=(conflict,))
+        return ProjectionPlan(files=(write,), conflicts=(self._conflict_at(row.path),))
+
+    def _conflict_at(self, ours: str) -> Conflict:
+        shown = newest_mark(self.text or "")
+        events = self.writing.events(after_revision=shown - 1, document=self.name, limit=1)
+        known = any(event.revision == shown for event in events)
+        return Conflict(path=self.path, ours=ours, is_unknown=bool(shown) and not known)
 
     def _dismissed(self) -> bool:
         """Whether people resolved the conflict by removing our file after it was seen on disk."""

@@ -14,8 +14,8 @@ from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.checkpoints import read_checkpoints
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.layout import FOLDER
-from goop_mcp.workspace.projections import newer_documents
 from goop_mcp.workspace.state import StateDefect, parse_state, read_state
+from goop_mcp.workspace.used_revisions import older_copy_of
 
 __all__ = ["check_database", "check_project"]
 
@@ -60,7 +60,10 @@ def check_database(application: AppContext) -> Iterator[DoctorCheck]:
             what, _, fix = remark.partition("; ")
             yield warning("database", what, fix)
 
-        revision = store.read(lambda reading: reading.revision())
+        files = application.files if application.settings.writes_files else None
+        revision, older = store.read(
+            lambda reading: (reading.revision(), older_copy_of(reading, files))
+        )
         damage = store.check()
     except (StoreError, SettingsError) as error:
         # Errors of the store read "what is wrong; what to do".
@@ -81,10 +84,9 @@ def check_database(application: AppContext) -> Iterator[DoctorCheck]:
         )
     else:
         yield ok("database", f"{store.location} is valid, revision {revision}")
-        if application.settings.writes_files:
-            for newer in newer_documents(application.files, known=revision)[:1]:
-                what, _, fix = str(newer).partition("; ")
-                yield warning("database", what, fix)
+        if older is not None:
+            what, _, fix = str(older).partition("; ")
+            yield warning("database", what, fix)
 
 
 def _check_state(files: ProjectFiles, stored: str | None) -> DoctorCheck:

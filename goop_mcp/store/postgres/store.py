@@ -18,6 +18,7 @@ from goop_mcp.errors import StoreBusyError, StoreError
 from goop_mcp.settings import SettingsError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.older_copies import OlderCopy
 from goop_mcp.store.postgres import schema
 from goop_mcp.store.postgres.address import ANSWER_WITHIN, parse_address
 from goop_mcp.store.postgres.connections import Connection, Connections, Transaction
@@ -86,6 +87,8 @@ class PostgresStore:
         # Of the server, in which each transaction has another number.
         self._history: tuple[str, str] | None = None
         self._warnings: tuple[str, ...] = ()
+        self._used = 0
+        self._noted: OlderCopy | None = None
 
     def __repr__(self) -> str:
         return (
@@ -156,6 +159,15 @@ class PostgresStore:
                 self._follow_up(lambda: then(answer))
 
                 return answer
+
+    def mark_used(self, revision: int) -> None:
+        """Give no revision up to `revision` any more."""
+        self._used = max(self._used, revision)
+
+    def take_older_copy(self) -> OlderCopy | None:
+        """Return what a change has noted about the database, once."""
+        noted, self._noted = self._noted, None
+        return noted
 
     def check(self) -> list[str]:
         """Return a description of each defect of the tables and of the project's counters."""
@@ -241,6 +253,7 @@ class PostgresStore:
         with self._connections.transaction(begin.reading, until=until) as transaction:
             version, revision = cast("tuple[int, int]", transaction.first)
             schema.refuse_newer(version, self.location)
+            self.mark_used(revision)
             # Within the transaction, as another machine may have migrated the tables since the last
             # one.
             yield transaction.connection, revision
@@ -257,7 +270,7 @@ class PostgresStore:
         """Run `change` in a transaction, commit it and return its result."""
         with self._begun(lambda: begin.writing(_left(turn_by), turn=turn), until) as transaction:
             failpoint(Failpoint.BEGIN)
-            at, number, *numbers = transaction.first
+            at, number, used, *numbers = transaction.first
             version, *counts = cast("list[int]", numbers)
             schema.refuse_newer(version, self.location)
             counters = IdCounters(*counts)
@@ -268,6 +281,7 @@ class PostgresStore:
                 counters=counters,
                 at=str(at),
             )
+            writing.continue_after(max(self._used, cast("int", used)))
             answer = change(writing)
             # The counters and COMMIT go in one message: a round trip less while the project's turn
             # is held.
@@ -281,6 +295,9 @@ class PostgresStore:
                     raise lost(self.location) from error
             failpoint(Failpoint.COMMIT)
 
+        self.mark_used(writing.revision())
+        if writing.older_copy is not None:
+            self._noted = writing.older_copy
         if writing.has_forgotten:
             self._follow_up(lambda: self._vacuum(until))
         return answer

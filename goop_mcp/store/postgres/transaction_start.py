@@ -23,6 +23,16 @@ _HOLDER = (
 )
 
 
+# The row of a copy that was put back was written by another transaction than it says, or is in
+# another table. Each revision since that copy took a transaction of its own, and in another server
+# at least a millisecond.
+_USED = SQL(
+    "CASE WHEN written_by IS NULL OR (written_by & 4294967295 = xmin::text::bigint AND written_in ="
+    " tableoid::bigint) THEN revision ELSE revision + greatest(pg_current_xact_id()::text::bigint -"
+    " written_by, (extract(epoch FROM clock_timestamp() - written_at) * 1000)::bigint, 1) END"
+)
+
+
 class TransactionStart:
     """The statements that start transactions.
 
@@ -58,19 +68,20 @@ class TransactionStart:
         )
 
     def writing(self, timeout: float, *, turn: OneOf["take", "held"]) -> Composed:
-        """Start a change; its row: (time, transaction, version of the tables, revision, last ids).
+        """Start a change; its row: (time, transaction, used, version, revision, last ids).
 
+        `used` is the newest revision that may have been given. The version is that of the tables.
         `held` means that another transaction of the caller already has the turn.
         """
         # FOR UPDATE alone would exclude other writers. The advisory lock before it is granted in
         # the order of requests, and pg_locks shows who holds it, which the error message names.
         row = SQL(
             "INSERT INTO goop.meta (tenant, project) VALUES ({tenant}, {project}) ON CONFLICT DO"
-            " NOTHING; SELECT {time}, pg_current_xact_id()::text, (SELECT max(version) FROM"
+            " NOTHING; SELECT {time}, pg_current_xact_id()::text, {used}, (SELECT max(version) FROM"
             " goop.versions), revision, memory_id, report_id, event_id, attempt_id, judgement_id,"
             " confirmation_id, document_id, reply_id, run_id FROM goop.meta WHERE tenant = {tenant}"
             " AND project = {project} FOR UPDATE"
-        ).format(**self._whose, time=TIME)
+        ).format(**self._whose, time=TIME, used=_USED)
         return _in_order(self.waiting(timeout) if turn == "take" else self._changing(timeout), row)
 
     def _changing(self, timeout: float) -> Composed:

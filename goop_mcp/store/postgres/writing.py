@@ -92,6 +92,10 @@ class IdCounters:
         self._last = dict(zip(_COUNTED, counts, strict=True))
         self._first = dict(self._last)
 
+    def continue_from(self, name: str, number: int) -> None:
+        """Let `number` be the last number in use."""
+        self._last[name] = number
+
     def last(self, name: str) -> int:
         """Return the last number in use."""
         return self._last[name]
@@ -107,8 +111,10 @@ class IdCounters:
         if self._last == self._first:
             return SQL("SELECT")
         return SQL(
-            "UPDATE goop.meta SET ({names}) = ({counts}) WHERE tenant = {tenant} AND project ="
-            " {project}"
+            # The next start recognises by the last three whether the row is still this one.
+            "UPDATE goop.meta SET ({names}) = ({counts}), written_in = tableoid::bigint, written_by"
+            " = pg_current_xact_id()::text::bigint, written_at = clock_timestamp() WHERE tenant ="
+            " {tenant} AND project = {project}"
         ).format(
             names=SQL(", ").join(map(Identifier, self._last)),
             counts=SQL(", ").join(map(Literal, self._last.values())),
@@ -163,6 +169,10 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
                 )
 
         return self._revision
+
+    def _continue_from(self, revision: int) -> None:
+        self._counters.continue_from("revision", revision)
+        self._revision, self._raised = revision, False
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
         """Add a memory; raise StoreError when its key, fingerprint or uid is in use."""

@@ -19,6 +19,7 @@ import apsw
 from goop_mcp.errors import StoreBusyError, StoreCorruptError, StoreError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.older_copies import OlderCopy
 from goop_mcp.store.sqlite.backup import opened_copy, write_copy
 from goop_mcp.store.sqlite.connection import DatabaseFile, OtherProgramError
 from goop_mcp.store.sqlite.readers import SqliteReaders
@@ -59,6 +60,8 @@ class SqliteStore:
         self._writer_of: FileIdentity | None = None
         self._writer_wal_files: WalFiles | None = None
         self._log_holds_forgotten = False
+        self._used = 0
+        self._noted: OlderCopy | None = None
         # Registered for the fork handler: a child must not use the connections of its parent.
         _stores.add(self)
 
@@ -115,6 +118,15 @@ class SqliteStore:
         deadline = time.monotonic() + timeout
 
         return self._queue.run(lambda: self._write(change, then, deadline), timeout=timeout)
+
+    def mark_used(self, revision: int) -> None:
+        """Give no revision up to `revision` any more."""
+        self._used = max(self._used, revision)
+
+    def take_older_copy(self) -> OlderCopy | None:
+        """Return what a change has noted about the database, once."""
+        noted, self._noted = self._noted, None
+        return noted
 
     def check(self) -> list[str]:
         """Return the defects that SQLite finds in the file, the search index included."""
@@ -212,6 +224,7 @@ class SqliteStore:
             # A newer goop-mcp may have migrated the file since it was opened.
             self._file.version_of(connection)
             writing = SqliteWriteTransaction(connection)
+            writing.continue_after(max(self._used, self._lock.revision_of(self._file.path.name)))
             answer = change(writing)
             connection.execute("COMMIT")
         except BaseException:
@@ -223,6 +236,12 @@ class SqliteStore:
             raise
 
         failpoint(Failpoint.COMMIT)
+        if writing.given:
+            # Next to the database, so that it is known when an older copy is put in its place.
+            self._used = writing.given
+            self._lock.note_revision(self._file.path.name, writing.given)
+        if writing.older_copy is not None:
+            self._noted = writing.older_copy
         self._log_holds_forgotten |= writing.has_forgotten
         if writing.has_purged:
             self._follow_up(lambda: _vacuum(connection))

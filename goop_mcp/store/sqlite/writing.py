@@ -127,8 +127,8 @@ SET revision = excluded.revision, sha256 = excluded.sha256, pending_sha256 = exc
 class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
     """The changes of `goop_mcp.store.interface.Writing` on one connection.
 
-    `has_forgotten` is whether texts were removed that are still in the log, `has_purged` whether a
-    row was removed.
+    `given` is the newest revision that it has given, 0 without any. `has_forgotten` is whether
+    texts were removed that are still in the log, `has_purged` whether a row was removed.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -136,6 +136,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         # None until the first change, so that a transaction that only looks does not use up a
         # revision.
         self._revision: int | None = None
+        self.given = 0
         self.has_forgotten = self.has_purged = False
 
     @property
@@ -147,7 +148,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         """Return this transaction's revision."""
         if self._revision is None:
             raised = "UPDATE meta SET value = value + 1 WHERE key = 'revision' RETURNING value"
-            self._revision = int(self._connection.execute(raised).get)
+            self._revision = self.given = int(self._connection.execute(raised).get)
             # In the same transaction as the change: who did it is known for every revision or for
             # none.
             if (request := current_request()) is not None and request.caller is not None:
@@ -156,6 +157,10 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
                 )
 
         return self._revision
+
+    def _continue_from(self, revision: int) -> None:
+        self._connection.execute("UPDATE meta SET value = ? WHERE key = 'revision'", (revision,))
+        self._revision = None
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
         """Add a memory whose key and fingerprint are unused."""
