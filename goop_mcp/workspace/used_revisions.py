@@ -28,7 +28,8 @@ __all__ = ["newest_anywhere", "newest_shown", "older_copy_of"]
 
 # Anybody can write a mark into a document. Longer numbers are none that changes could have reached,
 # and would leave no room for later ones.
-_MARK: Final = re.compile(r"<!-- goop:(?:rev|end|state) (\d{1,15})(?: \w+)? -->")
+_MARK: Final = re.compile(r"<!-- goop:(?:rev|state) (\d{1,15})(?: \w+)? -->")
+_END_MARK: Final = re.compile(r"<!-- goop:end (\d{1,15}) -->")
 _NAMED: Final = re.compile(r"(?:.+\.conflict-|state\.broken-|cp-.+-)(\d{1,15})\.(?:md|json)")
 _ROUND: Final = re.compile(r"round-(\d{1,9})")
 _LARGEST: Final = 10**15
@@ -77,7 +78,8 @@ def _elsewhere(files: ProjectFiles) -> Iterator[int]:
     for name in archived:
         if read_archive_name(name) is not None:
             end = files.read_end(f"{ARCHIVE_FOLDER}/{name}", _END)
-            yield from _revisions(end.decode(errors="replace") if end else "")
+            # An entry may be longer than that, but not its last line.
+            yield from _revisions(end.decode(errors="replace") if end else "", mark=_END_MARK)
 
     rounds = [int(match[1]) for name in archived if (match := _ROUND.fullmatch(name))]
     yield from _shown(
@@ -98,5 +100,5 @@ def _shown(files: ProjectFiles, paths: list[str]) -> Iterator[int]:
                 yield from _revisions(files.read_text(path, most=_MOST_BYTES) or "")
 
 
-def _revisions(text: str) -> Iterator[int]:
-    return (int(mark[1]) for mark in _MARK.finditer(text))
+def _revisions(text: str, *, mark: re.Pattern[str] = _MARK) -> Iterator[int]:
+    return (int(found[1]) for found in mark.finditer(text))

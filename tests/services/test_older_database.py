@@ -331,3 +331,31 @@ def test_a_project_that_moves_to_postgresql_gives_no_revision_of_its_files_again
     project.report("After it.")
 
     assert project.means_one_thing()
+
+
+BLOCK = "<!-- goop:rev 40 -->\n- **Outcome:** Before.\n<!-- goop:end 40 -->\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("CHRONICLE.md", BLOCK),
+        ("ADL.conflict-12.md", BLOCK),
+        ("HANDOFF.conflict-40.md", "# Handoff\n"),
+        ("archive/CHRONICLE-2026-01.md", f"{BLOCK}{'A note of a person. ' * 100}\n"),
+        ("archive/round-3/CHRONICLE.md", BLOCK),
+        ("checkpoints/cp-20260120-080000000-40.json", "{}"),
+        ("state.json", STATE.replace('{"version"', '{"revision": 40, "version"', 1)),
+    ],
+)
+def test_a_revision_is_recognised_wherever_the_folder_shows_it(
+    project: Played, name: str, text: str
+) -> None:
+    path = project.folder / name
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text(text)
+
+    # A memory alone, which looks at no document.
+    project.save("A memory")
+    [(_, revision)] = project.meanings
+    assert revision == 42
