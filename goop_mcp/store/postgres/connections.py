@@ -1,7 +1,7 @@
 """The pool of connections of a process, and transactions on them.
 
 It connects on the thread that asks, so that an error reaches the caller at once; psycopg_pool would
-connect elsewhere and let the caller wait (D-104).
+connect elsewhere and let the caller wait (D-114).
 """
 
 import math
