@@ -116,14 +116,17 @@ class AgentActivity(DataStruct, frozen=True, kw_only=True):
     `host` is "claude-code", "opencode" or another name, `host_version` its version, "" if unknown.
     `complete` means that everything since the beginning of the task was read. If it is False,
     `why_incomplete` says why in one clause ("the transcript ends before the report"), and nothing
-    that is missing here may be used against the agent. A file change or memory appears in its own
-    list and a command in `commands`; `tools` has every other call.
+    that is missing here may be used against the agent. `unreadable` is whether that is about what
+    the host keeps, and not about what the agent did, such as giving its work to others (D-105). A
+    file change or memory appears in its own list and a command in `commands`; `tools` has every
+    other call.
     """
 
     host: str
     host_version: str = ""
     complete: bool = False
     why_incomplete: str = ""
+    unreadable: bool = False
     commands: tuple[ObservedCommand, ...] = ()
     files: tuple[ObservedFile, ...] = ()
     tools: tuple[ObservedCall, ...] = ()
@@ -135,7 +138,9 @@ class AgentActivity(DataStruct, frozen=True, kw_only=True):
         return not (self.commands or self.files or self.tools or self.memories)
 
 
-NO_ACTIVITY: Final = AgentActivity(host="", why_incomplete="there is no transcript")
+NO_ACTIVITY: Final = AgentActivity(
+    host="", why_incomplete="there is no transcript", unreadable=True
+)
 
 
 def cut_output(text: str) -> tuple[str, bool]:

@@ -75,7 +75,8 @@ def test_every_file_that_the_pages_for_contributors_name_exists() -> None:
 
 def test_each_decision_stands_once_and_in_order() -> None:
     numbers = [int(number) for number in re.findall(r"^### D-(\d+)$", DECISIONS, re.MULTILINE)]
-    assert numbers == list(range(1, len(numbers) + 1))
+    # A number may be that of a decision of the specification that is not carried out yet.
+    assert numbers == sorted(set(numbers))
 
 
 def test_every_requirement_that_a_decision_names_is_in_the_ledger() -> None:

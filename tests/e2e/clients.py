@@ -18,6 +18,7 @@ __all__ = [
     "CLIENTS",
     "CODEX",
     "OPENCODE",
+    "VERSIONS",
     "Client",
     "Ended",
     "Sandbox",
@@ -25,17 +26,20 @@ __all__ = [
 ]
 
 _CACHE = Path(os.environ.get("GOOP_E2E_CLIENTS") or CACHE / "clients")
+VERSIONS = "GOOP_E2E_VERSIONS"
+"""The variable that names other versions than the pinned ones."""
 _LONGEST_INSTALL = 900
 _LONGEST_RUN = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """A client from npm. `program` is its command."""
+    """A client from npm. `program` is its command, `version` the one that is used here."""
 
     package: str
     version: str
     program: str
+    pinned: str
 
     @property
     def folder(self) -> Path:
@@ -94,9 +98,19 @@ class Client:
         return None if self.path.exists() else f"npm installed no command {self.program}"
 
 
-CLAUDE_CODE = Client(package="@anthropic-ai/claude-code", version="2.1.329", program="claude")
-OPENCODE = Client(package="opencode-ai", version="1.18.33", program="opencode")
-CODEX = Client(package="@openai/codex", version="0.169.0", program="codex")
+def _client(package: str, program: str, pinned: str) -> Client:
+    return Client(package=package, program=program, pinned=pinned, version=_chosen(program, pinned))
+
+
+def _chosen(program: str, pinned: str) -> str:
+    """Return the version of `program` in GOOP_E2E_VERSIONS ("claude=2.1.332 codex=0.171.0")."""
+    chosen = dict(each.split("=", 1) for each in os.environ.get(VERSIONS, "").split())
+    return chosen.get(program, pinned)
+
+
+CLAUDE_CODE = _client("@anthropic-ai/claude-code", "claude", "2.1.329")
+OPENCODE = _client("opencode-ai", "opencode", "1.18.33")
+CODEX = _client("@openai/codex", "codex", "0.169.0")
 CLIENTS = (CLAUDE_CODE, OPENCODE, CODEX)
 
 

@@ -1,8 +1,7 @@
 """Turn what a host keeps of an agent's work into an `AgentActivity`.
 
-Every reader is written from records of the real host, and names the versions that it was tested
-with: another version may mean other things by the same words, so that nothing read from it could be
-used as a proof.
+Every reader is written from records of the real host, and goes by the form of what it reads: what
+it does not know and may show work makes the activity incomplete, so that nothing is based on it.
 """
 
 from typing import TYPE_CHECKING

@@ -16,7 +16,7 @@ from goop_mcp.evidence.activity import (
     cut_output,
 )
 
-__all__ = ["ActivityBuilder", "find_hidden_work", "is_save", "objects", "text_of"]
+__all__ = ["ActivityBuilder", "is_save", "objects", "text_at", "text_of"]
 
 _LONGEST_LINE: Final = 16_384
 _LONGEST_NAME: Final = 1_000
@@ -36,12 +36,29 @@ class ActivityBuilder:
         self._entries: dict[str, list[_Entry]] = {}
         self._position = 0
         self._task_after = 0
+        self._unknown = ""
+        self._unanswered: set[str] = set()
+
+    @property
+    def has_unanswered(self) -> bool:
+        """Whether a call has no outcome yet, not even an unknown one."""
+        return bool(self._unanswered)
+
+    @property
+    def calls(self) -> Container[str]:
+        """The ids of all calls so far."""
+        return self._entries.keys()
+
+    def note_unknown(self, what: str) -> None:
+        """Keep the first form of the file that the reader does not know and that may hide work."""
+        self._unknown = self._unknown or what
 
     def _add(self, call: str, *entries: _Entry) -> None:
         # Hosts give each call an id of its own. A repeated one would let the outcome of a later
         # command change an earlier one, so that it gets another key.
         key = call if call not in self._entries else f"{call}\n{self._position}"
         self._entries[key] = list(entries)
+        self._unanswered.add(call)
 
     def reserve_position(self) -> int:
         """Return the next position, for an entry that is added later and belongs here."""
@@ -107,6 +124,7 @@ class ActivityBuilder:
         self, call: str, *, status: int | None, output: str, whole: bool = True, ran: bool = True
     ) -> None:
         """Give the command its outcome."""
+        self._unanswered.discard(call)
         command = self.pending_command(call)
         if command is None:
             return
@@ -124,6 +142,7 @@ class ActivityBuilder:
 
     def end_call(self, call: str, *, ok: bool | None, error: str = "") -> None:
         """Give a change of a file, a memory or another call its outcome."""
+        self._unanswered.discard(call)
         self._entries[call] = [
             each
             if isinstance(each, ObservedCommand)
@@ -134,6 +153,32 @@ class ActivityBuilder:
     def begin_task(self) -> None:
         """Count all entries so far as those of an earlier task."""
         self._task_after = self._position
+
+    def finish(
+        self,
+        *,
+        host: str,
+        version: str,
+        problem: str,
+        hidden: str = "",
+        delegating: Container[str],
+        own: Container[str],
+    ) -> AgentActivity:
+        """Return the activity as the host's file shows it.
+
+        `problem` is what the file lacks, `hidden` what the agent did outside of it, "" for nothing;
+        `delegating` and `own` are those of `_find_hidden_work`.
+        """
+        if self._unknown and not problem:
+            problem = f"{host} {version or 'of an unknown version'} writes {self._unknown}"
+        activity = self.build(
+            host=host, version=version, complete=not problem, why_incomplete=problem
+        )
+        if not activity.complete:
+            return replace(activity, unreadable=bool(problem))
+
+        hidden = hidden or _find_hidden_work(activity, delegating=delegating, own=own)
+        return replace(activity, complete=False, why_incomplete=hidden) if hidden else activity
 
     def build(
         self, *, host: str, version: str, complete: bool, why_incomplete: str = ""
@@ -160,7 +205,7 @@ class ActivityBuilder:
         )
 
 
-def find_hidden_work(
+def _find_hidden_work(
     activity: AgentActivity, *, delegating: Container[str], own: Container[str]
 ) -> str:
     """Return why the current task may have had commands that are not listed, "" if it had none.
@@ -198,3 +243,9 @@ def text_of(content: object) -> str:
         return content
     texts = [each.get("text") for each in objects(content)]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def text_at(value: Mapping[str, object], key: str) -> str:
+    """Return the text under `key`, "" for any other value."""
+    text = value.get(key)
+    return text if isinstance(text, str) else ""

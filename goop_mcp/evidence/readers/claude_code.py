@@ -12,7 +12,8 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from goop_mcp.evidence.activity import AgentActivity, FileAction
-from goop_mcp.evidence.readers.building import ActivityBuilder, find_hidden_work, objects, text_of
+from goop_mcp.evidence.readers.building import ActivityBuilder, objects, text_at, text_of
+from goop_mcp.evidence.readers.unknown_shapes import may_hide_work
 from goop_mcp.validation.feedback import OPENING
 
 __all__ = ["HOST", "TESTED_VERSIONS", "holds_report", "read_claude_code"]
@@ -20,7 +21,7 @@ __all__ = ["HOST", "TESTED_VERSIONS", "holds_report", "read_claude_code"]
 HOST: Final = "claude-code"
 
 TESTED_VERSIONS: Final = ("2.1.329",)
-"""The versions whose transcripts were recorded; `make record-hosts` records another one."""
+"""The versions whose transcripts were recorded; others are read in the same way (D-105)."""
 
 _QUEUED: Final = b'"queued_command"'
 _NOTICE: Final = "<task-notification>"
@@ -51,6 +52,22 @@ _INTERRUPTED: Final = ("interrupted", "aborted", "timed out")
 _STATUS_DIGITS = 3
 _HIGHEST_STATUS = 255
 _HEAD_CHARACTERS = 400
+_SHOWN = 50
+# Lines and attachments that show no work, or of work that stands in other lines as well. Others
+# are searched (`unknown_shapes`).
+_HARMLESS_LINES: Final = frozenset(
+    {"api-request", "api-request-blob", "api-request-shape", "file-history-snapshot", "progress"}
+    | {"queue-operation", "summary", "system"}
+)
+_HARMLESS_ATTACHMENTS: Final = frozenset(
+    {"agent_listing_delta", "date", "deferred_tools_delta", "deferred_tools_record", "environment"}
+    | {"mcp_instructions_delta", "model", "prompt_snapshot", "remote_session_change"}
+    | {"session_context", "skill_listing", "total_tokens_reminder"}
+)
+_BLOCKS: Final[Mapping[str, frozenset[str]]] = {
+    "assistant": frozenset({"text", "thinking", "redacted_thinking", "tool_use"}),
+    "user": frozenset({"text", "image", "document", "tool_result"}),
+}
 # The host writes JSON without blanks; only where others wrote it again must both be looked for.
 _SPACED: Final = b'"type": "'
 
@@ -71,13 +88,26 @@ class _Line(NamedTuple):
         return self.value.get("isSidechain") is True
 
 
+class _Kind(msgspec.Struct):
+    """What is read of a line to know its kind: a tenth of the time of reading all of it."""
+
+    type: str = ""
+    attachment: "_Kind | None" = None
+
+
+_KIND_OF: Final = msgspec.json.Decoder(_Kind)
+
+
+class _Transcript(NamedTuple):
+    """The lines that count, and those of kinds that the reader does not know."""
+
+    lines: Sequence[_Line]
+    unknown: Sequence[tuple[str, object]]
+    problem: str
+
+
 def read_claude_code(
-    content: bytes,
-    *,
-    report: str | None,
-    from_start: bool = True,
-    at_end: bool = True,
-    any_version: bool = False,
+    content: bytes, *, report: str | None, from_start: bool = True, at_end: bool = True
 ) -> AgentActivity:
     """Return what the agent did up to its `report`, the text of its last message.
 
@@ -85,13 +115,14 @@ def read_claude_code(
     be the last line that counts, and a whole message: a hook runs while the host still writes the
     file, and an agent may send the same report twice. Otherwise it may be a part of any message,
     for a reply of which only the envelope was kept. Without `report` the transcript is read to its
-    end. `any_version` also reads versions that the reader was not tested with; nothing may be based
-    on that.
+    end.
 
-    The activity is complete if every line of the current task was read and the report was found.
-    Never raises: what cannot be read makes the activity incomplete.
+    The activity is complete if the report was found and every line of the current task was
+    understood, whatever version of the host wrote it: what has an unknown form and may show work
+    makes it incomplete (D-105). Never raises: what cannot be read makes it incomplete as well.
     """
-    lines, problem = _lines(content, from_start=from_start)
+    transcript = _read_lines(content, from_start=from_start)
+    lines, problem = transcript.lines, transcript.problem
     end = len(lines)
     side = lines[-1].side if lines else False
 
@@ -115,20 +146,23 @@ def read_claude_code(
         if line.side == side:
             begun = _read_line(builder, line) or begun
 
-    version, known = _tested_version(lines[:end])
-    if not (known or any_version):
-        problem = problem or f"{HOST} {version or 'without a version'} was not tested"
+    for kind, value in transcript.unknown:
+        if may_hide_work(value, builder.calls):
+            builder.note_unknown(f"lines of an unknown kind, {kind[:_SHOWN]!r}")
+            break
+    if builder.has_unanswered:
+        # A model is given all results of its calls before it writes anything more.
+        builder.note_unknown("results of an unknown form")
     if not begun:
         problem = problem or "the beginning of the task is missing"
 
-    activity = builder.build(
-        host=HOST, version=version, complete=not problem, why_incomplete=problem
+    return builder.finish(
+        host=HOST,
+        version=_version(lines[:end]),
+        problem=problem,
+        delegating=_DELEGATING,
+        own=_HARMLESS,
     )
-    hidden = find_hidden_work(activity, delegating=_DELEGATING, own=_HARMLESS)
-    if hidden and activity.complete:
-        return builder.build(host=HOST, version=version, complete=False, why_incomplete=hidden)
-
-    return activity
 
 
 def holds_report(content: bytes, report: str) -> bool:
@@ -147,14 +181,15 @@ def holds_report(content: bytes, report: str) -> bool:
     return False
 
 
-def _lines(content: bytes, *, from_start: bool) -> tuple[list[_Line], str]:
-    """Return the lines that count, and what is wrong with the file, "" for nothing."""
+def _read_lines(content: bytes, *, from_start: bool) -> _Transcript:
+    """Return the lines of the file, with what is wrong with it, "" for nothing."""
     raw_lines = content.split(b"\n")
     # The first line may be the second half of one, and what follows the last line feed may still be
     # written.
     first = 0 if from_start else 1
     unfinished = raw_lines.pop() if raw_lines else b""
     lines: list[_Line] = []
+    unknown: list[tuple[str, object]] = []
     problem = "" if from_start else "only the end of the transcript was read"
     spaced = _SPACED in content
 
@@ -165,7 +200,7 @@ def _lines(content: bytes, *, from_start: bool) -> tuple[list[_Line], str]:
         if not (text.startswith(b"{") and text.endswith(b"}")):
             problem = problem or f"line {number} of the transcript is damaged"
             continue
-        if not _may_count(text, spaced=spaced) and _QUEUED not in text:
+        if not _may_count(text, spaced=spaced) and _QUEUED not in text and _is_harmless(text):
             continue
 
         line = _parse(number, text)
@@ -173,6 +208,8 @@ def _lines(content: bytes, *, from_start: bool) -> tuple[list[_Line], str]:
             problem = problem or f"line {number} of the transcript is damaged"
         elif line.kind != "notice" or _QUEUED in text:
             lines.append(line)
+        elif not _is_harmless(text):
+            unknown.append((_kind_of(line.value), line.value))
 
     if unfinished.strip():
         last = _parse(len(raw_lines) + 1, unfinished)
@@ -181,7 +218,26 @@ def _lines(content: bytes, *, from_start: bool) -> tuple[list[_Line], str]:
         elif last.kind != "notice":
             lines.append(last)
 
-    return lines, problem
+    return _Transcript(lines, unknown, problem)
+
+
+def _is_harmless(text: bytes) -> bool:
+    """Whether the line is of a known kind that shows no work."""
+    try:
+        line = _KIND_OF.decode(text)
+    except (ValueError, RecursionError):
+        return False
+
+    if line.type == "attachment" and line.attachment is not None:
+        kind = line.attachment.type
+        return kind in _HARMLESS_ATTACHMENTS or kind.startswith("hook_")
+    return line.type in _HARMLESS_LINES
+
+
+def _kind_of(value: Mapping[str, object]) -> str:
+    attachment = value.get("attachment")
+    inner = attachment.get("type") if isinstance(attachment, Mapping) else None
+    return str(inner or value.get("type") or "")
 
 
 def _may_count(text: bytes, *, spaced: bool) -> bool:
@@ -239,20 +295,19 @@ def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-def _tested_version(lines: Sequence[_Line]) -> tuple[str, bool]:
-    """Return the newest version in the file, and whether all versions in it were tested."""
-    versions: dict[str, None] = {}
-    for line in lines:
-        version = line.value.get("version")
-        versions[version[:50] if isinstance(version, str) else ""] = None
-
-    return next(reversed(versions), ""), bool(versions) and versions.keys() <= set(TESTED_VERSIONS)
+def _version(lines: Sequence[_Line]) -> str:
+    """Return the version of the host that wrote the last line, "" if unknown."""
+    versions = (line.value.get("version") for line in reversed(lines))
+    return next((each[:_SHOWN] for each in versions if isinstance(each, str)), "")
 
 
 def _read_line(builder: ActivityBuilder, line: _Line) -> bool:
     """Add what the line shows; return whether a task begins with it."""
+    blocks = objects(line.content)
+    if line.kind != "notice":
+        _note_unknown_parts(builder, line, blocks)
     if line.kind == "assistant":
-        for block in objects(line.content):
+        for block in blocks:
             if block.get("type") == "tool_use":
                 _read_call(builder, block, line)
         return False
@@ -263,7 +318,7 @@ def _read_line(builder: ActivityBuilder, line: _Line) -> bool:
         if command is not None and command.status is None and command.ran:
             builder.end_command(call, status=outcome, output="", whole=False)
 
-    results = [each for each in objects(line.content) if each.get("type") == "tool_result"]
+    results = [each for each in blocks if each.get("type") == "tool_result"]
     for block in results:
         _read_result(builder, block)
 
@@ -273,6 +328,22 @@ def _read_line(builder: ActivityBuilder, line: _Line) -> bool:
     builder.begin_task()
 
     return True
+
+
+def _note_unknown_parts(
+    builder: ActivityBuilder, line: _Line, blocks: Sequence[Mapping[str, object]]
+) -> None:
+    """Note what the reader does not know of a message and what may hide work."""
+    content = line.content
+    if not isinstance(content, str) and (
+        not isinstance(content, list) or len(blocks) < len(content)
+    ):
+        builder.note_unknown(f"messages of an unknown form (line {line.number})")
+
+    for block in blocks:
+        kind = text_at(block, "type")
+        if kind not in _BLOCKS[line.kind] and may_hide_work(block, builder.calls):
+            builder.note_unknown(f"blocks of an unknown kind, {kind[:_SHOWN]!r}")
 
 
 def _begins_task(line: _Line) -> bool:
@@ -294,6 +365,7 @@ def _begins_task(line: _Line) -> bool:
 def _read_call(builder: ActivityBuilder, block: Mapping[str, object], line: _Line) -> None:
     call, name, given = block.get("id"), block.get("name"), block.get("input")
     if not isinstance(call, str) or not isinstance(name, str):
+        builder.note_unknown(f"calls of an unknown form (line {line.number})")
         return
 
     given = given if isinstance(given, Mapping) else {}
@@ -301,6 +373,8 @@ def _read_call(builder: ActivityBuilder, block: Mapping[str, object], line: _Lin
     started = line.value.get("timestamp")
     if name == "Bash":
         command = given.get("command")
+        if not isinstance(command, str):
+            builder.note_unknown(f"commands of an unknown form (line {line.number})")
         builder.add_command(
             call,
             command if isinstance(command, str) else "",
@@ -312,6 +386,8 @@ def _read_call(builder: ActivityBuilder, block: Mapping[str, object], line: _Lin
         path = given.get(key)
         builder.add_file(call, path if isinstance(path, str) else "", action, source=source)
     else:
+        if isinstance(given.get("command"), str) and not name.startswith("mcp__"):
+            builder.note_unknown(f"commands of an unknown tool, {name[:_SHOWN]!r}")
         builder.add_call(call, name, title=given.get("title"), source=source)
 
 
@@ -336,8 +412,10 @@ def _read_result(builder: ActivityBuilder, block: Mapping[str, object]) -> None:
         builder.end_command(call, status=None, output="", whole=False)
     else:
         status = None if _deciding_program(command.line) in _ONE_MEANS_NO else 0
-        # Without is_error the host does not say how the command ended.
-        status = status if block.get("is_error") is False else None
+        if block.get("is_error") is not False:
+            # The host does not say how the command ended.
+            status = None
+            builder.note_unknown("results of commands without their exit status")
         output, whole = _output(text)
         builder.end_command(call, status=status, output=output, whole=whole)
 

@@ -6,11 +6,14 @@ carry the id of the call. A patch in a shell line is a change of files there and
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
+import msgspec
+
 from goop_mcp.evidence.activity import AgentActivity, FileAction
-from goop_mcp.evidence.readers.building import ActivityBuilder, find_hidden_work, text_of
+from goop_mcp.evidence.readers.building import ActivityBuilder, text_at, text_of
+from goop_mcp.evidence.readers.unknown_shapes import may_hide_work
 from goop_mcp.validation.feedback import OPENING
 
 __all__ = ["HOST", "TESTED_VERSIONS", "ends_with_report", "is_rollout", "read_codex"]
@@ -18,11 +21,23 @@ __all__ = ["HOST", "TESTED_VERSIONS", "ends_with_report", "is_rollout", "read_co
 HOST: Final = "codex"
 
 TESTED_VERSIONS: Final = ("0.169.0",)
-"""The versions whose rollouts were recorded; `make record-hosts` records another one."""
+"""The versions whose rollouts were recorded; others are read in the same way (D-105)."""
 
 _FIRST: Final = b'"type":"session_meta"'
+_SHOWN = 50
 # Long instructions and snapshots of the host lie between the lines that count.
-_COUNTED: Final = (b'"response_item"', b'"item_completed"', b'"session_meta"', b'"compacted"')
+_COUNTED: Final = frozenset({"item_completed", "session_meta", "compacted"}) | frozenset(
+    {"message", "function_call", "custom_tool_call", "local_shell_call"}
+    | {"function_call_output", "custom_tool_call_output"}
+)
+# Lines that show no work, or of work that stands in other lines as well. Others are searched
+# (`unknown_shapes`).
+_HARMLESS: Final = frozenset(
+    {"agent_message", "reasoning", "task_complete", "task_started", "thread_settings_applied"}
+    | {"token_count", "token_usage_record", "turn_context", "user_message", "world_state"}
+)
+# What the host itself completes, which no call of the model has to have begun.
+_ITEMS_WITHOUT_CALL: Final = frozenset({"AgentMessage", "HookPrompt", "Reasoning", "UserMessage"})
 _SHELLS: Final = frozenset({"exec_command", "shell", "shell_command", "local_shell"})
 _PATCHES: Final = frozenset({"apply_patch"})
 _DELEGATING: Final = frozenset({"spawn_agent", "send_input", "followup_task", "send_message"})
@@ -59,10 +74,27 @@ class _Entry(NamedTuple):
 
 
 class _Rollout(NamedTuple):
+    """The lines that count, and those of kinds that the reader does not know."""
+
     entries: Sequence[_Entry]
+    unknown: Sequence[tuple[str, object]]
     version: str
     folder: str
     problem: str
+
+
+class _Payload(msgspec.Struct):
+    type: str = ""
+
+
+class _Kind(msgspec.Struct):
+    """What is read of a line to know its kind: a tenth of the time of reading all of it."""
+
+    type: str = ""
+    payload: _Payload | None = None
+
+
+_KIND_OF: Final = msgspec.json.Decoder(_Kind)
 
 
 def is_rollout(content: bytes) -> bool:
@@ -71,12 +103,7 @@ def is_rollout(content: bytes) -> bool:
 
 
 def read_codex(
-    content: bytes,
-    *,
-    report: str | None,
-    from_start: bool = True,
-    at_end: bool = True,
-    any_version: bool = False,
+    content: bytes, *, report: str | None, from_start: bool = True, at_end: bool = True
 ) -> AgentActivity:
     """Return what the agent did up to its `report`.
 
@@ -105,23 +132,29 @@ def read_codex(
                 problem = problem or "the transcript goes on after the report"
             end = found + 1
 
-    if rollout.version not in TESTED_VERSIONS and not any_version:
-        problem = problem or f"{HOST} {rollout.version or 'without a version'} was not tested"
-
     builder = ActivityBuilder()
-    begun, hidden = _fill(builder, entries[:end], rollout.folder)
-    if not begun:
+    begins, hidden, known = _fill(builder, entries[:end], rollout.folder)
+    if not begins:
         problem = problem or "the beginning of the task is missing"
 
-    version = rollout.version
-    activity = builder.build(
-        host=HOST, version=version, complete=not problem, why_incomplete=problem
+    uncalled = (
+        (text_at(each.payload, "type"), each.payload)
+        for each in entries[:end]
+        if each.kind == "item" and text_at(each.payload, "type") not in _ITEMS_WITHOUT_CALL
     )
-    hidden = hidden or find_hidden_work(activity, delegating=_DELEGATING, own=_OWN)
-    if hidden and activity.complete:
-        return builder.build(host=HOST, version=version, complete=False, why_incomplete=hidden)
+    for kind, value in (*rollout.unknown, *uncalled):
+        if may_hide_work(value, known):
+            builder.note_unknown(f"lines of an unknown kind, {kind[:_SHOWN]!r}")
+            break
 
-    return activity
+    return builder.finish(
+        host=HOST,
+        version=rollout.version,
+        problem=problem,
+        hidden=hidden,
+        delegating=_DELEGATING,
+        own=_OWN,
+    )
 
 
 def ends_with_report(content: bytes, report: str) -> bool:
@@ -146,6 +179,7 @@ def _lines(content: bytes, *, from_start: bool) -> _Rollout:
     unfinished = raw_lines.pop() if raw_lines else b""
     problem = "" if from_start else "only the end of the transcript was read"
     entries: list[_Entry] = []
+    unknown: list[tuple[str, object]] = []
     version = folder = ""
 
     for number, raw in enumerate(raw_lines if from_start else raw_lines[1:], 1):
@@ -155,18 +189,18 @@ def _lines(content: bytes, *, from_start: bool) -> _Rollout:
         if not (text.startswith(b"{") and text.endswith(b"}")):
             problem = problem or f"line {number} of the transcript is damaged"
             continue
-        if not any(mark in text for mark in _COUNTED):
+        kind = _kind(text)
+        if kind in _HARMLESS:
             continue
 
         entry = _parse(number, text)
         if entry is None:
             problem = problem or f"line {number} of the transcript is damaged"
+        elif kind not in _COUNTED:
+            unknown.append((kind, entry.payload))
         elif entry.kind == "session":
-            # A continued session begins with a line of its own, perhaps of another version.
-            found = _word(entry.payload, "cli_version")[:50]
-            if version and found != version:
-                problem = problem or "the transcript is of several versions"
-            version, folder = found, _word(entry.payload, "cwd")
+            # A continued session begins with a line of its own, perhaps of a newer version.
+            version, folder = text_at(entry.payload, "cli_version"), text_at(entry.payload, "cwd")
         elif entry.kind:
             entries.append(entry)
 
@@ -177,7 +211,16 @@ def _lines(content: bytes, *, from_start: bool) -> _Rollout:
         elif last.kind:
             entries.append(last)
 
-    return _Rollout(entries, version, folder, problem)
+    return _Rollout(entries, unknown, version[:_SHOWN], folder, problem)
+
+
+def _kind(text: bytes) -> str:
+    """Return the kind of a line: that of its payload, if that has one; "" if it cannot be read."""
+    try:
+        line = _KIND_OF.decode(text)
+    except (ValueError, RecursionError):
+        return ""
+    return (line.payload.type if line.payload is not None else "") or line.type
 
 
 def _parse(number: int, raw: bytes) -> _Entry | None:
@@ -191,7 +234,7 @@ def _parse(number: int, raw: bytes) -> _Entry | None:
     if not isinstance(payload, Mapping):
         return None
 
-    kind, inner = value.get("type"), _word(payload, "type")
+    kind, inner = value.get("type"), text_at(payload, "type")
     if kind == "session_meta":
         return _Entry(number, "session", payload)
     if kind == "compacted":
@@ -215,11 +258,6 @@ def _parse(number: int, raw: bytes) -> _Entry | None:
     if inner in {"function_call_output", "custom_tool_call_output"}:
         return _Entry(number, "output", payload)
     return _Entry(number, "", payload)
-
-
-def _word(payload: Mapping[str, object], key: str) -> str:
-    value = payload.get(key)
-    return value if isinstance(value, str) else ""
 
 
 def _bare(text: str) -> str:
@@ -246,30 +284,33 @@ def _find_report(
     return None
 
 
-def _fill(builder: ActivityBuilder, entries: Sequence[_Entry], folder: str) -> tuple[bool, str]:
-    """Add the entries; return whether a task begins in them, and what may be hidden."""
+def _fill(
+    builder: ActivityBuilder, entries: Sequence[_Entry], folder: str
+) -> tuple[bool, str, Set[str]]:
+    """Add the entries; return whether a task begins, what may be hidden, the ids of the calls."""
     items = {
         call: each.payload
         for each in entries
-        if each.kind == "item" and (call := _word(each.payload, "id"))
+        if each.kind == "item" and (call := text_at(each.payload, "id"))
     }
     outputs: dict[str, str] = {}
     for each in entries:
-        if each.kind == "output" and (call := _word(each.payload, "call_id")):
+        if each.kind == "output" and (call := text_at(each.payload, "call_id")):
             output = each.payload.get("output")
             # It is a text, or an object whose content is one.
             outputs[call] = text_of(
                 output.get("content") if isinstance(output, Mapping) else output
             )
 
-    begun, hidden, seen = False, "", set[str]()
+    begun, hidden = False, ""
+    seen: set[str] = set()
     for entry in entries:
         if entry.kind == "user":
             builder.begin_task()
             begun = True
             hidden = ""
         elif entry.kind == "call":
-            call = _word(entry.payload, "call_id")
+            call = text_at(entry.payload, "call_id")
             if call in seen:
                 # Two calls of one id: nobody knows whose outcome an item is.
                 hidden = hidden or "the transcript repeats the id of a call"
@@ -277,7 +318,7 @@ def _fill(builder: ActivityBuilder, entries: Sequence[_Entry], folder: str) -> t
 
             seen.add(call)
             given = _arguments(entry.payload)
-            if _word(entry.payload, "name") == "write_stdin" and _word(given, "chars").strip():
+            if text_at(entry.payload, "name") == "write_stdin" and text_at(given, "chars").strip():
                 hidden = hidden or "the agent typed into a program that was running"
 
             source = f"transcript line {entry.number}"
@@ -291,7 +332,7 @@ def _fill(builder: ActivityBuilder, entries: Sequence[_Entry], folder: str) -> t
                 source=source,
             )
 
-    return begun, hidden
+    return begun, hidden, seen
 
 
 def _add(
@@ -304,7 +345,7 @@ def _add(
     folder: str,
     source: str,
 ) -> None:
-    id, name = _word(call, "call_id"), _word(call, "name")
+    id, name = text_at(call, "call_id"), text_at(call, "name")
     kind = item.get("type") if item is not None else None
     refused = output is not None and output.startswith(_REFUSED_PATCH)
 
@@ -314,7 +355,7 @@ def _add(
         for path, change in list((changes if isinstance(changes, Mapping) else {}).items())[
             :_MOST_FILES
         ]:
-            how = _word(change, "type") if isinstance(change, Mapping) else ""
+            how = text_at(change, "type") if isinstance(change, Mapping) else ""
             _add_file(
                 builder, f"{id} {path}", path, _CHANGES.get(how, "edited"), source=source, ok=done
             )
@@ -337,7 +378,7 @@ def _add(
         _end_command(builder, id, item, output)
 
     else:
-        space = _word(call, "namespace")
+        space = text_at(call, "namespace")
         full_name = f"{space}.{name}" if space.startswith("mcp__") else name
         builder.add_call(id, full_name, title=given.get("title"), source=source)
         ok, error = _outcome(item, output)
@@ -363,11 +404,16 @@ def _end_command(
 ) -> None:
     if item is None:
         # Still running, or refused before it began; only a refusal has an answer without a process.
-        ran = output is None or "Process running" in output or "Process exited" in output
+        exited = output is not None and "Process exited" in output
+        if exited:
+            builder.note_unknown("results of commands without their exit status")
+        ran = output is None or exited or "Process running" in output
         builder.end_command(id, status=None, output="", whole=False, ran=ran)
         return
 
-    status, text = item.get("exit_code"), _word(item, "aggregated_output")
+    status, text = item.get("exit_code"), text_at(item, "aggregated_output")
+    if "exit_code" not in item or "status" not in item:
+        builder.note_unknown("results of commands without their exit status")
     if not isinstance(status, int) or isinstance(status, bool) or status == _TIMED_OUT:
         status = None
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from goop_mcp.evidence.activity import AgentActivity, FileAction
-from goop_mcp.evidence.readers.building import ActivityBuilder, find_hidden_work, objects
+from goop_mcp.evidence.readers.building import ActivityBuilder, objects, text_at
+from goop_mcp.evidence.readers.unknown_shapes import may_hide_work
 from goop_mcp.validation.feedback import OPENING
 
 __all__ = ["HOST", "TESTED_VERSIONS", "read_opencode", "read_opencode_export"]
@@ -17,7 +18,7 @@ __all__ = ["HOST", "TESTED_VERSIONS", "read_opencode", "read_opencode_export"]
 HOST: Final = "opencode"
 
 TESTED_VERSIONS: Final = ("1.18.33",)
-"""The versions whose sessions were recorded; `make record-hosts` records another one."""
+"""The versions whose sessions were recorded; others are read in the same way (D-105)."""
 
 _FILE_TOOLS: Final[Mapping[str, FileAction]] = {
     "write": "written",
@@ -25,8 +26,15 @@ _FILE_TOOLS: Final[Mapping[str, FileAction]] = {
     "multiedit": "edited",
 }
 _DELEGATING: Final = ("task",)
+_NOT_ENDED: Final = ("pending", "running")
 _ABORTED: Final = ("abort", "interrupt", "cancel")
 _HIGHEST_STATUS = 255
+_SHOWN = 50
+# Parts that show no work, or of work that stands in other parts as well; others are searched.
+_HARMLESS: Final = frozenset(
+    {"agent", "compaction", "file", "reasoning", "retry", "snapshot", "step-finish", "step-start"}
+    | {"text"}
+)
 _OWN: Final = frozenset(
     {"bash", "read", "write", "edit", "multiedit", "patch", "apply_patch", "grep", "glob", "list"}
     | {"webfetch", "websearch", "codesearch", "todowrite", "todoread", "skill", "question", "lsp"}
@@ -49,14 +57,12 @@ def read_opencode_export(content: bytes, *, report: str | None) -> AgentActivity
     return read_opencode(session, report=report)
 
 
-def read_opencode(
-    session: Mapping[str, object], *, report: str | None, any_version: bool = False
-) -> AgentActivity:
+def read_opencode(session: Mapping[str, object], *, report: str | None) -> AgentActivity:
     """Return what the agent did in `session` up to its `report`, the text of its last message.
 
     The plugin sets `cut` in a session of which it left out the beginning. Without `report` the
-    session is read to its end. `any_version` also reads versions that the reader was not tested
-    with; nothing may be based on that. Never raises: what cannot be read makes it incomplete.
+    session is read to its end. Never raises: what cannot be read makes it incomplete, and so does
+    what has an unknown form and may show work (D-105).
     """
     info = session.get("info")
     version = info.get("version") if isinstance(info, Mapping) else None
@@ -66,8 +72,6 @@ def read_opencode(
     problem = ""
     if session.get("cut") is True:
         problem = "only the end of the session was read"
-    if version not in TESTED_VERSIONS and not any_version:
-        problem = problem or f"{HOST} {version or 'without a version'} was not tested"
 
     end = len(messages)
     if report is None:
@@ -98,14 +102,9 @@ def read_opencode(
     if not begun:
         problem = problem or "the beginning of the task is missing"
 
-    activity = builder.build(
-        host=HOST, version=version, complete=not problem, why_incomplete=problem
+    return builder.finish(
+        host=HOST, version=version, problem=problem, delegating=_DELEGATING, own=_OWN
     )
-    hidden = find_hidden_work(activity, delegating=_DELEGATING, own=_OWN)
-    if hidden and activity.complete:
-        return builder.build(host=HOST, version=version, complete=False, why_incomplete=hidden)
-
-    return activity
 
 
 def _role(message: Mapping[str, object]) -> object:
@@ -138,10 +137,16 @@ def _read_message(builder: ActivityBuilder, message: Mapping[str, object], numbe
     # them, a command that changes files and then tests them is not older than its own changes.
     before = builder.reserve_position()
 
+    if not isinstance(message.get("parts"), list):
+        builder.note_unknown(f"messages of an unknown form ({source})")
+
     for part in objects(message.get("parts")):
-        if part.get("type") == "tool":
+        kind = text_at(part, "type")
+        if kind == "tool":
             _read_tool(builder, part, source)
-        elif part.get("type") == "patch":
+        elif kind not in _HARMLESS and kind != "patch" and may_hide_work(part, ()):
+            builder.note_unknown(f"parts of an unknown kind, {kind[:_SHOWN]!r}")
+        elif kind == "patch":
             files = part.get("files")
             for at, path in enumerate(files if isinstance(files, list) else ()):
                 if isinstance(path, str):
@@ -153,6 +158,7 @@ def _read_message(builder: ActivityBuilder, message: Mapping[str, object], numbe
 def _read_tool(builder: ActivityBuilder, part: Mapping[str, object], source: str) -> None:
     call, name, state = part.get("callID"), part.get("tool"), part.get("state")
     if not isinstance(call, str) or not isinstance(name, str) or not isinstance(state, Mapping):
+        builder.note_unknown(f"calls of an unknown form ({source})")
         return
 
     # Providers may begin again to count their calls with each message.
@@ -164,6 +170,8 @@ def _read_tool(builder: ActivityBuilder, part: Mapping[str, object], source: str
 
     if name == "bash":
         line = given.get("command")
+        if not isinstance(line, str):
+            builder.note_unknown(f"commands of an unknown form ({source})")
         builder.add_command(
             call, line if isinstance(line, str) else "", started=None, source=source
         )
@@ -190,12 +198,16 @@ def _end_command(
         builder.end_command(call, status=None, output="", whole=False, ran=began)
         return
     if state.get("status") != "completed":
+        if state.get("status") not in _NOT_ENDED:
+            builder.note_unknown("results of commands of an unknown form")
         builder.end_command(call, status=None, output="", whole=False)
         return
 
     metadata = state.get("metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
     status, output = metadata.get("exit"), state.get("output")
+    if "exit" not in metadata:
+        builder.note_unknown("results of commands without their exit status")
     known = (
         isinstance(status, int) and not isinstance(status, bool) and 0 <= status <= _HIGHEST_STATUS
     )

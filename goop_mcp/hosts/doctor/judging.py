@@ -139,9 +139,10 @@ def check_judging(
 def check_reading(
     host: Host, project: Path, environment: Mapping[str, str]
 ) -> Iterator[DoctorCheck]:
-    """Yield whether reports are compared with what this version of the host records.
+    """Yield that reports are compared with what the host records, with its version.
 
-    Nothing for a host without a reader, one that is not on the PATH or does not print its version,
+    No version turns that off: the readers go by the form of what they read (D-105). Nothing for a
+    host without a reader, one that is not on the PATH or does not print its version,
     and a project that turns the comparison off.
     """
     name = _PROGRAMS.get(host.name)
@@ -156,15 +157,9 @@ def check_reading(
         "claude-code": readers.claude_code.TESTED_VERSIONS,
         "opencode": readers.opencode.TESTED_VERSIONS,
     }[host.name]
-    if version in known:
-        yield ok(host.title, f"reports are compared with what version {version} records")
-    elif version:
-        yield warning(
-            host.title,
-            f"reports are not compared with the work of the agent: version {version} of {name} was"
-            f" not tested, {', '.join(known)} was",
-            f'update goop-mcp, or write "evidence": "off" into {FILE}',
-        )
+    if version:
+        tested = "" if version in known else f" (tested with {', '.join(known)})"
+        yield ok(host.title, f"reports are compared with what version {version} records{tested}")
 
 
 async def _printed_version(program: str, environment: Mapping[str, str]) -> str:

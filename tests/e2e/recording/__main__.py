@@ -1,5 +1,8 @@
 """Record transcripts: `make record-hosts`, or only the scenes that are named, as NAME or HOST/NAME.
 
+With another version than the pinned one (GOOP_E2E_VERSIONS="claude=2.1.120") they are written into
+a folder of that version.
+
 Exit code: 0, or 1 when a client is missing or a scene could not be recorded.
 """
 
@@ -61,7 +64,9 @@ def _record(scene: Scene, host: str) -> int:
     assert report.strip() == expected.strip(), f"the agent ended with: {report[-500:]!r}"
     assert len(text) < _MOST_BYTES, f"{len(text):,} bytes are too many to keep"
 
-    place = CASES / host
+    client = _CLIENTS[host]
+    # Another version is recorded for the readers, which go by the form of what they read.
+    place = CASES / host if client.version == client.pinned else CASES / host / client.version
     place.mkdir(parents=True, exist_ok=True)
     suffix = "json" if host == "opencode" else "jsonl"
     (place / f"{scene.name}.{suffix}").write_text(text, encoding="utf-8")
