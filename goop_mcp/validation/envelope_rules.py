@@ -1,5 +1,7 @@
 """Rules about any envelope: its place, its completeness, its size."""
 
+import json
+
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY, REQUEST_PROMPT
@@ -9,6 +11,7 @@ __all__ = [
     "CONFLICTING_DUPLICATE",
     "ENVELOPE_RULES",
     "FOREIGN_BLOCK",
+    "HOST_ERROR",
     "HOST_TRANSFORMED",
     "IN_THINKING",
     "LINE_ENDS",
@@ -174,6 +177,21 @@ HOST_TRANSFORMED = ENVELOPE_RULES.add(
         bad="<task-notification>\n<result>"
         + COMPLETE_REPLY.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
         + "</result>\n</task-notification>",
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+HOST_ERROR = ENVELOPE_RULES.add(
+    id="envelope/host-error",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="JSON of a host around the reply that says that the run failed (`is_error`)",
+    why="A run that ended at a limit or with an error may have stopped before its work was done.",
+    fix="Look at why the run ended, and have it finished before the report counts.",
+    requirements=("G-03",),
+    example=Example(
+        good=COMPLETE_REPLY,
+        bad=json.dumps({"type": "result", "is_error": True, "result": COMPLETE_REPLY}),
         reply=COMPLETE_REPLY,
     ),
 )

@@ -14,10 +14,11 @@ from goop_mcp.validation.fences import common_indentation
 from goop_mcp.validation.hosts import HAND_BACK, unescape
 from goop_mcp.validation.pairing import Block, blocks_of
 from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.quotes import hide_unspoken
 from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_json import load_object, pair_braces
 from goop_mcp.validation.scanner import Regions, Roots, ScanResult, Tag, scan
-from goop_mcp.validation.thoughts import OPEN_THINKING, THINKING, hide_thoughts, thoughts
+from goop_mcp.validation.thoughts import OPEN_THINKING, THINKING, thoughts
 
 __all__ = [
     "CHOSEN",
@@ -142,7 +143,7 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
         if _choose(blocks) is None:
             blocks = _judged(blocks_of(text, seen.openers, seen.closers, roots), hidden)
 
-    blocks = [block for block in hide_thoughts(text, blocks) if block.complete or block.why is None]
+    blocks = [block for block in hide_unspoken(text, blocks) if block.complete or block.why is None]
     if seen.in_code and _choose(blocks) is None:
         # Complete envelopes in inline code are listed but never chosen (D-04).
         for tag in seen.in_code[-_BLOCKS_LOOKED_AT:]:

@@ -1,18 +1,17 @@
-"""Recognize what hosts change in a reply before its caller sees it, and undo it (D-09, D-95)."""
+"""Recognize what hosts change in a reply before its caller sees it, and undo it (D-09)."""
 
 import re
 from collections.abc import Iterator
 
 from goop_mcp.validation.escaping import INVISIBLE
 from goop_mcp.validation.positions import SourceText
-from goop_mcp.validation.safe_json import JsonValue, decode_object
 
 __all__ = [
     "HAND_BACK",
     "after_envelope",
     "host_tail",
     "is_host_line",
-    "take_out_of_json",
+    "may_be_wrapped",
     "unescape",
 ]
 
@@ -36,7 +35,9 @@ _HOST_LINE = re.compile(
 _HOST_LINE_START = re.compile(
     r"^[ \t]*(?=agentId:|<usage>|</(?:task-notification|task_result|result|task)>)", re.MULTILINE
 )
-_RESULT_LINE = re.compile(r'"type"\s{0,8}:\s{0,8}"result"')
+_OWN_JSON = re.compile(r'\{\s*"(?:agent|status)"')
+_WRAPPING_KEY = re.compile(r'"(?:result|text|attempt_completion|complete_task|SubagentHandback)"')
+_BEGINNING = 200
 _LINES_LOOKED_AT = 8
 _CLOSING_FENCE = re.compile(r"\s*+(?:`{3,}+|~{3,}+)[ \t]*+(?=\r?\n|$)")
 _BLANKS = re.compile(rf"(?>(?:\s|{INVISIBLE.pattern})*)")
@@ -93,65 +94,14 @@ def _shifts(text: str) -> Iterator[tuple[int, int]]:
         yield end - removed, end
 
 
-# Replies in a host's JSON
-
-_ONLY_RESULT = re.compile(r'\{\s{0,99}"result"')
-
-
-def take_out_of_json(text: str) -> SourceText | None:
-    """Return the reply that a host wrapped in its own JSON, None if it did not (D-95).
-
-    Known are the result of `claude -p --output-format json`, the last line of `stream-json`, and an
-    object whose only key is `result`. Only one level is removed: JSON inside the reply is its
-    content.
-    """
-    # The first character excludes nearly every reply, before any search of the text.
-    start = len(text) - len(text.lstrip())
-    if not text.startswith(("{", "["), start) or '"result"' not in text:
-        return None
-    # A reply with its own result, as in speckit, does not have to be decoded for this.
-    if _ONLY_RESULT.match(text, start) is None and _RESULT_LINE.search(text) is None:
-        return None
-    if (whole := decode_object(text, start)) is not None and not text[whole[1] :].strip():
-        return _result_in(text, start, whole[0])
-
-    # A stream, whose lines are objects with a type, has the reply in the last of them.
-    last = text.rstrip().rfind("\n") + 1
-    first, result = decode_object(text, start), decode_object(text, last)
-    if (
-        first is None
-        or result is None
-        or _RESULT_LINE.search(text, last) is None
-        or "type" not in first[0]
-    ):
-        return None
-
-    return _result_in(text, last, result[0])
-
-
-def _result_in(text: str, start: int, value: JsonValue) -> SourceText | None:
-    """Return the reply in the object or list that begins at `start`."""
-    pointer, holder = "/result", value
-    if isinstance(value, list):
-        pointer, holder = f"/{len(value) - 1}/result", value[-1] if value else {}
-    if not isinstance(holder, dict):
-        return None
-
-    result = holder.get("result")
-    if not isinstance(result, str | dict):
-        return None
-
-    # Few replies need these modules.
-    from goop_mcp.validation.json_positions import nearest_position  # noqa: PLC0415
-    from goop_mcp.validation.json_strings import text_of_string  # noqa: PLC0415
-
-    # An object with a status is a reply itself and not that of a host.
-    is_result = holder.get("type") == "result" and "status" not in holder
-    if isinstance(result, str) and (is_result or len(holder) == 1):
-        return text_of_string(text, start + nearest_position(text[start:], pointer))
-    if isinstance(result, dict) and len(holder) == 1 and holder is value:
-        at = start + nearest_position(text[start:], pointer)
-        inner = decode_object(text, at)
-        return None if inner is None else SourceText(text, text[at : inner[1]], [(0, at)])
-
-    return None
+def may_be_wrapped(text: str) -> bool:
+    """Whether `text` may be JSON around a reply; excludes nearly every reply at little cost."""
+    begin = text[:_BEGINNING].lstrip()
+    if begin.startswith('"'):
+        return True
+    # A reply in JSON begins with its agent or its status.
+    return (
+        begin.startswith(("{", "["))
+        and _OWN_JSON.match(begin) is None
+        and _WRAPPING_KEY.search(text) is not None
+    )

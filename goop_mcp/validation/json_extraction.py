@@ -19,8 +19,8 @@ from goop_mcp.validation.json_repair import Ending, JsonFailure, LooseObject, re
 from goop_mcp.validation.json_strings import decoded_text
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.quotes import hide_unspoken
 from goop_mcp.validation.safe_json import JsonObjectValue, decode_object, pair_braces
-from goop_mcp.validation.thoughts import hide_thoughts
 
 __all__ = [
     "JsonBlock",
@@ -193,7 +193,7 @@ def rank_blocks(text: str, objects: Iterable[JsonObject], shape: JsonShape) -> l
             )
         )
 
-    return hide_thoughts(text, blocks)
+    return hide_unspoken(text, blocks)
 
 
 def unwrapped(value: JsonObjectValue, name: str) -> JsonObjectValue:

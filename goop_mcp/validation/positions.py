@@ -79,6 +79,18 @@ class SourceText:
         self._objects = objects
         return objects
 
+    @property
+    def shifts(self) -> Iterable[tuple[int, int]]:
+        """(offset in `read`, offset in `given`) wherever their distance changes, in order."""
+        return zip(self._starts, self._origins, strict=True)
+
+    def offset_of(self, origin: int) -> int | None:
+        """Return the offset in `read` of what is at `origin` in `given`, None where it is not."""
+        index = bisect_right(self._origins, origin) - 1
+        offset = self._starts[index] + origin - self._origins[index] if index >= 0 else origin
+        ends = self._starts[index + 1] if index + 1 < len(self._starts) else len(self.read)
+        return offset if offset < ends else None
+
     def origin(self, offset: int) -> int:
         """Return the offset in `given` of the character at `offset` in `read`."""
         index = bisect_right(self._starts, offset) - 1

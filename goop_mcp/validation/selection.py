@@ -7,11 +7,11 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from goop_mcp.validation.envelope_rules import AMBIGUOUS, LINE_ENDS
+from goop_mcp.validation.envelope_rules import AMBIGUOUS, HOST_ERROR, LINE_ENDS
 from goop_mcp.validation.escaping import ZERO_WIDTH
 from goop_mcp.validation.extraction import Extraction
 from goop_mcp.validation.families import Family
-from goop_mcp.validation.hosts import after_envelope, take_out_of_json
+from goop_mcp.validation.hosts import after_envelope, may_be_wrapped
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem
@@ -147,8 +147,13 @@ def _mark_searches(
 
 def _as_read(text: str) -> tuple[SourceText, tuple[Problem, ...], bool]:
     """Return the text to search for envelopes, its repairs, and whether a host had wrapped it."""
-    if (source := take_out_of_json(text)) is not None:
-        return source, (), True
+    if may_be_wrapped(text):
+        # Few replies need this module.
+        from goop_mcp.validation.host_json import take_out_of_json  # noqa: PLC0415
+
+        if (taken := take_out_of_json(text)) is not None:
+            return taken.source, _host_error(taken.error), True
+
     if "\n" not in text and "\r" in text.strip():
         problem = LINE_ENDS.problem(
             "the lines end with a carriage return alone; expected line feeds",
@@ -159,6 +164,13 @@ def _as_read(text: str) -> tuple[SourceText, tuple[Problem, ...], bool]:
         return SourceText(text, text.replace("\r", "\n")), (problem,), False
 
     return SourceText(text), (), False
+
+
+def _host_error(error: str | None) -> tuple[Problem, ...]:
+    if error is None:
+        return ()
+    message = f"the host says that the run ended with {error}; expected a run that ended well"
+    return (HOST_ERROR.problem(message, offset=0, found=error),)
 
 
 def _remarked(found: Extraction, remarks: tuple[Problem, ...], *, by_host: bool) -> Extraction:

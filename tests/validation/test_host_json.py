@@ -52,7 +52,57 @@ def stream(reply: str) -> str:
     return "".join(f"{json.dumps(line)}\n" for line in lines)
 
 
+def lines(*events: dict[str, object]) -> str:
+    return "".join(f"{json.dumps(event)}\n" for event in events)
+
+
+def codex(reply: str) -> str:
+    """Return what `codex exec --json` prints."""
+    return lines(
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "item.completed", "item": {"type": "agent_message", "text": "I begin."}},
+        {"type": "item.completed", "item": {"type": "command_execution", "exit_code": 0}},
+        {"type": "item.completed", "item": {"type": "agent_message", "text": reply}},
+        {"type": "turn.completed", "usage": {"output_tokens": 5}},
+    )
+
+
+def opencode(reply: str) -> str:
+    """Return what `opencode run --format json` prints, with a last message of two parts."""
+    half = reply.find("\n")
+
+    def text(part: str, message: str) -> dict[str, object]:
+        return {"type": "text", "part": {"type": "text", "text": part, "messageID": message}}
+
+    return lines(
+        {"type": "step_start", "part": {"messageID": "m1"}},
+        text("I begin.", "m1"),
+        {"type": "step_start", "part": {"messageID": "m2"}},
+        *([text(reply, "m2")] if half < 0 else [text(reply[:half], "m2")]),
+        *([] if half < 0 else [text(reply[half + 1 :], "m2")]),
+        {"type": "step_finish", "part": {"messageID": "m2"}},
+    )
+
+
+def block(reply: str) -> dict[str, object]:
+    return {"type": "text", "text": reply}
+
+
 WRAPPINGS: dict[str, Callable[[str], str]] = {
+    "codex_events": codex,
+    "opencode_events": opencode,
+    "content_blocks": lambda reply: json.dumps([block(reply)]),
+    "two_blocks": lambda reply: json.dumps([{"type": "thinking"}, block("Done."), block(reply)]),
+    "mcp_result": lambda reply: json.dumps({"content": [block(reply)], "isError": False}),
+    "api_message": lambda reply: json.dumps({"role": "assistant", "content": [block(reply)]}),
+    "stream_line": lambda reply: json.dumps(
+        {"type": "assistant", "message": {"role": "assistant", "content": [block(reply)]}}
+    ),
+    "call": lambda reply: json.dumps({"name": "attempt_completion", "input": {"result": reply}}),
+    "call_with_text": lambda reply: json.dumps({"tool": "complete_task", "arguments": reply}),
+    "call_with_json": lambda reply: json.dumps(
+        {"name": "attempt_completion", "arguments": json.dumps({"result": reply, "command": ""})}
+    ),
     "claude_json": lambda reply: json.dumps(result(reply, session_id="1")),
     "indented": lambda reply: json.dumps(result(reply), indent=2) + "\n",
     "not_ascii": lambda reply: json.dumps(result(reply), ensure_ascii=False),
@@ -103,6 +153,42 @@ def test_place_of_a_finding_is_that_in_the_text_as_given(wrapping: str) -> None:
     assert line[finding.column - 1 :].startswith("FINISHED")
 
 
+@pytest.mark.parametrize("reply", [EXECUTOR, FACTORY, SPECKIT], ids=["xml", "factory", "speckit"])
+def test_a_json_string_is_read_as_the_text_that_it_holds(reply: str) -> None:
+    wrapped = validate(f" {json.dumps(reply)}\n")
+
+    assert wrapped.accepted, wrapped.feedback
+    assert wrapped.envelope == validate(reply).envelope
+    assert "envelope/host-transformed" in rules_of(wrapped, Severity.INFO)
+
+
+@pytest.mark.parametrize("key", ["arguments", "input", "parameters"])
+def test_arguments_of_a_last_call_may_be_the_reply_itself(key: str) -> None:
+    for arguments in (json.loads(FACTORY), FACTORY):
+        wrapped = validate(json.dumps({"name": "attempt_completion", key: arguments}))
+
+        assert wrapped.accepted, wrapped.feedback
+        assert wrapped.envelope == validate(FACTORY).envelope
+
+
+def test_that_the_host_says_the_run_failed_is_a_warning() -> None:
+    for text in (
+        json.dumps(result(EXECUTOR, is_error=True, subtype="error_max_turns")),
+        json.dumps({"content": [block(EXECUTOR)], "isError": True}),
+        stream(EXECUTOR).replace('"is_error": false', '"is_error": true'),
+    ):
+        verdict = validate(text)
+        assert verdict.accepted
+        assert "envelope/host-error" in rules_of(verdict, Severity.WARNING)
+
+    (named,) = [
+        finding
+        for finding in validate(json.dumps(result(EXECUTOR, is_error=True, subtype="x"))).findings
+        if finding.rule == "envelope/host-error"
+    ]
+    assert "ended with x" in named.message
+
+
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
 def test_what_was_wrapped_twice_or_escaped_as_well_is_not_undone(wrapping: str) -> None:
     wrap = WRAPPINGS[wrapping]
@@ -113,6 +199,18 @@ def test_what_was_wrapped_twice_or_escaped_as_well_is_not_undone(wrapping: str) 
 
 LOOK_ALIKES = {
     "no_result": json.dumps({"type": "assistant", "text": COMPLETE_REPLY}),
+    "another_call": json.dumps({"name": "write_file", "arguments": {"text": COMPLETE_REPLY}}),
+    "blocks_of_something_else": json.dumps([{"text": COMPLETE_REPLY}]),
+    "quoted_in_prose": f"He wrote {json.dumps(EXECUTOR)}",
+    "string_and_more": f"{json.dumps(EXECUTOR)}\nThat was it.",
+    "events_and_prose": f"{codex(COMPLETE_REPLY)}\nThat was the run.",
+    "an_earlier_message": lines(
+        {"type": "item.completed", "item": {"type": "agent_message", "text": COMPLETE_REPLY}},
+        {"type": "item.completed", "item": {"type": "agent_message", "text": "I go on."}},
+    ),
+    "a_result_of_a_tool": lines(
+        {"type": "item.completed", "item": {"type": "mcp_tool_call", "text": COMPLETE_REPLY}},
+    ),
     "result_and_more": json.dumps({"result": COMPLETE_REPLY, "note": "draft"}),
     "error": json.dumps({"type": "result", "subtype": "error_max_turns", "is_error": True}),
     "prose_before": "The host wrote:\n" + json.dumps(result(COMPLETE_REPLY)),

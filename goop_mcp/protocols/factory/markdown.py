@@ -26,9 +26,9 @@ from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.json_extraction import choose_last
 from goop_mcp.validation.json_reading import written
 from goop_mcp.validation.paths import bounds_of
+from goop_mcp.validation.quotes import hide_unspoken
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.validation.safe_json import JsonObjectValue
-from goop_mcp.validation.thoughts import hide_thoughts
 
 __all__ = ["FORM", "find_markdown", "read_markdown"]
 
@@ -136,7 +136,7 @@ def find_markdown(text: str) -> Block | None:
         for start, each in zip(starts, openings, strict=True)
         if not fences.hold(start, each.end())
     ]
-    last = choose_last(hide_thoughts(text, blocks))
+    last = choose_last(hide_unspoken(text, blocks))
 
     return None if last is None else replace(last, end=len(text), complete=True)
 

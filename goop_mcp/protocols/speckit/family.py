@@ -29,8 +29,8 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.plain_values import model_from
 from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.quotes import hide_unspoken
 from goop_mcp.validation.rules import run_checks
-from goop_mcp.validation.thoughts import hide_thoughts
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.workflow.agents import plain_agent_name
 
@@ -226,7 +226,7 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
     answers = rank_blocks(text, others, _SHAPE)
     given = find_contexts(text, objects, [block.start for block in answers])
 
-    return hide_thoughts(text, sorted([*given, *answers], key=lambda block: block.start))
+    return hide_unspoken(text, sorted([*given, *answers], key=lambda block: block.start))
 
 
 def _values(block: Block) -> Mapping[str, object]:
