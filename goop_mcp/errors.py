@@ -5,6 +5,7 @@
     ├── UnreadableFileError  a file that cannot be read as a reply
     ├── ResultFileError      a result file of a test runner that cannot be read
     ├── NoClientError        standard input that held something else than an MCP client's messages
+    │   └── HookEventError           the event of a hook
     ├── AssetMissingError    a schema, prompt or document of the package is missing
     ├── AssetBrokenError     a schema, prompt or document of the package cannot be used
     ├── PromptArgumentError  an argument of a prompt that is unknown, missing or invalid
@@ -53,6 +54,7 @@ __all__ = [
     "DocumentUnreadableError",
     "GoopDeprecationWarning",
     "GoopError",
+    "HookEventError",
     "IllegalMoveError",
     "IncompatiblePackageError",
     "NoClientError",
@@ -158,6 +160,17 @@ class ResultFileError(GoopError, ValueError):
 
 class NoClientError(GoopError, OSError):
     """Raised when standard input held text, but no message of an MCP client."""
+
+
+class HookEventError(NoClientError):
+    """Raised when standard input held the event of a host's hook: the bytes `event`."""
+
+    def __init__(self, event: bytes) -> None:
+        super().__init__(
+            "standard input holds the event of a hook instead of messages of an MCP client; as the"
+            " command of a hook use goop-mcp hook HOST"
+        )
+        self.event = event
 
 
 class AssetMissingError(GoopError, FileNotFoundError):

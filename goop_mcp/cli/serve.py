@@ -5,9 +5,11 @@ The SDK is loaded only after the settings were validated, because loading it tak
 
 import gc
 import os
+import select
 import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
 
@@ -16,16 +18,67 @@ import click
 from goop_mcp import services, workbench
 from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
-from goop_mcp.cli.streams import start_log
+from goop_mcp.cli.streams import complain, start_log
+from goop_mcp.errors import GoopError, HookEventError
+from goop_mcp.hosts import hooks
 from goop_mcp.server.http.options import Options
 from goop_mcp.settings import ALL_TOOLS, Settings, SettingsError, read_settings
 
 __all__ = ["serve"]
 
 _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
+_PATIENCE = 1.0
+"""Seconds in which a host has written the event of a hook, if that is what it started us for."""
 
 
-@click.command()
+class _Serve(click.Command):
+    """The command; the event of a hook that comes instead of an MCP client is answered.
+
+    Some hosts ignore the arguments of a hook and start the program alone. Any exit code but 0 could
+    then stop the session, and 2 refuses every prompt of a person.
+    """
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command, or answer the event on standard input."""
+        try:
+            return super().invoke(ctx)
+        except HookEventError as error:
+            event = error.event
+        except GoopError as error:
+            # The server could not start and has read nothing.
+            waiting = _waiting_event(ctx.params["transport"])
+            if waiting is None:
+                raise
+
+            event = waiting
+            complain(str(error))
+
+        complain(str(HookEventError(event)))
+        rules = [word for each in ctx.params["rules"] for word in ("--rules", each)]
+        # The event does not say which host it is from; most have the form of Claude Code.
+        return hooks.hook.main(["claude-code", *rules], event)
+
+
+def _waiting_event(transport: str) -> bytes | None:
+    """Return the event of a hook on standard input, None if something else or nothing is there."""
+    if transport != "stdio" or sys.stdin is None or sys.stdin.isatty():
+        return None
+
+    content = bytearray()
+    with suppress(OSError, ValueError):
+        # The first word of a client settles it: it would wait, and not close the pipe.
+        while b'"jsonrpc"' not in content and select.select([sys.stdin], [], [], _PATIENCE)[0]:
+            chunk = os.read(sys.stdin.fileno(), 65_536)
+            content += chunk
+            if not chunk or len(content) > hooks.hook.MOST_BYTES:
+                break
+
+    before, mark, _ = content.partition(b'"hook_event_name"')
+
+    return bytes(content) if mark and b'"jsonrpc"' not in before else None
+
+
+@click.command(cls=_Serve)
 @click.option(
     "--transport",
     type=click.Choice(_TRANSPORTS),

@@ -46,7 +46,13 @@ from mcp.types import Tool as ListedTool
 from pydantic import AnyUrl, ValidationError
 
 from goop_mcp.current_request import current_request
-from goop_mcp.errors import GoopError, NoClientError, RuleFailedError, UnknownNameError
+from goop_mcp.errors import (
+    GoopError,
+    HookEventError,
+    NoClientError,
+    RuleFailedError,
+    UnknownNameError,
+)
 from goop_mcp.server.answers import cap, without_secrets
 from goop_mcp.server.arguments import argument_errors, as_meant, has_unknown_names
 from goop_mcp.server.clients import client_of_message
@@ -187,7 +193,8 @@ class GoopServer(SdkServer):
     async def run_stdio_async(self) -> None:
         """Serve one client on stdin and stdout until its input ends and its requests are answered.
 
-        Raises NoClientError if the input held text but no message.
+        Raises NoClientError if the input held text but no message, HookEventError for the event of
+        a hook.
         """
         unanswered = PendingRequests()
         with (
@@ -201,6 +208,8 @@ class GoopServer(SdkServer):
                 messages = incoming if stdin is None else ReadableMessages(incoming, stdin)
                 await self.lowlevel.run(messages, outgoing, options)
 
+        if stdin is not None and stdin.event is not None:
+            raise HookEventError(stdin.event)
         if stdin is not None and stdin.is_no_client:
             raise NoClientError(
                 "standard input ended without a JSON-RPC message, so no MCP client was served;"

@@ -11,7 +11,7 @@ import re
 import select
 import stat
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, Self
@@ -43,6 +43,12 @@ _MOST_AT_ONCE: Final = getattr(select, "PIPE_BUF", 512)
 _CHUNK: Final = 65_536
 LONGEST_LINE: Final = 32 * 1024 * 1024
 """Most bytes of a line: more than the longest arguments of a tool with every character escaped."""
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_EVENT_KEY: Final = b'"hook_event_name"'
+_KEY: Final = re.compile(_EVENT_KEY + b'|"jsonrpc"')
+"""A key of every event that a host sends to a hook, or of every message of a client."""
+
 
 _ENDS: Final = 200
 """Bytes at both ends of a refused line in which its id is searched."""
@@ -81,6 +87,71 @@ class _Ends:
     def is_request(self) -> bool:
         """Whether the line seems to be a request, which has an id and a method."""
         return b'"method"' in self.first + self.last and self.id is not None
+
+
+class _Opening:
+    """What came before the first message of a client; `event` is the event of a hook instead.
+
+    `seems_event` is true while lines seem to be parts of one: no client waits for their answers.
+    """
+
+    def __init__(self) -> None:
+        self.is_over = self.has_text = self.seems_event = False
+        self.event: bytes | None = None
+        self._begun: bytearray | None = None
+        self._key = b""
+
+    def note_line(self, line: bytearray) -> None:
+        """Note a line: a message, the event of a hook, or a part of one in several lines."""
+        message = _parsed(line)
+        if isinstance(message, dict):
+            self.is_over = message.get("jsonrpc") == "2.0"
+            if not self.has_text and _is_event(message):
+                self.event = bytes(line)
+
+        self.note_piece(line, is_whole=message is not None)
+
+    def note_piece(self, piece: bytearray, *, is_whole: bool = False) -> None:
+        """Note a part of the input, which no other follows if it `is_whole`."""
+        if self.is_over:
+            self._begun, self.seems_event = None, False
+            return
+
+        text = piece.removeprefix(_BYTE_ORDER_MARK).strip()
+        if not self.has_text and text:
+            self.has_text = True
+            self._begun = bytearray() if text.startswith(b"{") and not is_whole else None
+        if self._begun is not None:
+            # What a tool was given may hold the other key further on.
+            if not self._key and (found := _KEY.search(piece)) is not None:
+                self._key = found[0]
+            self.seems_event = self._key == _EVENT_KEY
+            self._begun += piece + b"\n"
+            if len(self._begun) > LONGEST_LINE:
+                self.end()
+
+    def end(self) -> None:
+        """Note that nothing follows any more: what was begun may be the event of a hook."""
+        if self._begun is None:
+            return
+
+        begun, self._begun = self._begun, None
+        message = _parsed(begun)
+        # The hook says what is wrong with one that is cut off.
+        if _is_event(message) if isinstance(message, dict) else self.seems_event:
+            self.event = bytes(begun)
+
+
+def _parsed(text: bytearray) -> object:
+    """Return the value that the text is in JSON, None if it is not."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+
+    return None
+
+
+def _is_event(message: Mapping[str, object]) -> bool:
+    return "hook_event_name" in message and "jsonrpc" not in message
 
 
 Refuse = Callable[[str], Awaitable[None]]
@@ -131,7 +202,7 @@ class LineReader:
         self._refuse = refuse
         self._is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
         self._unanswered = unanswered
-        self._heard_text = self._heard_message = False
+        self._opening = _Opening()
         self._yielded: deque[_Ends] = deque()
 
     async def answer_unreadable(self, error: Exception | None) -> bool:
@@ -153,27 +224,17 @@ class LineReader:
     @property
     def is_no_client(self) -> bool:
         """Whether text but no message came, as when somebody pipes a reply in by mistake."""
-        return self._heard_text and not self._heard_message
+        return self._opening.has_text and not self._opening.is_over
+
+    @property
+    def event(self) -> bytes | None:
+        """The event of a host's hook that came instead of messages; it ends the input."""
+        return self._opening.event
 
     async def __aiter__(self) -> AsyncIterator[str]:
         """Yield each line; bytes that are not UTF-8 become replacement characters."""
         begun, left_out = bytearray(), bytearray()
-        while True:
-            # A file is always ready, and without this a long one would let no other task run.
-            if self._is_file:
-                await anyio.lowlevel.checkpoint()
-            else:
-                await anyio.wait_readable(self._descriptor)
-
-            try:
-                chunk = os.read(self._descriptor, _CHUNK)
-            # The other end was closed in the middle; what came before is served.
-            except ConnectionError:
-                break
-
-            if not chunk:
-                break
-
+        while chunk := await self._read():
             *ends, rest = chunk.split(b"\n")
             for end in ends:
                 begun += end
@@ -185,6 +246,9 @@ class LineReader:
 
             begun += rest
             if len(begun) > LONGEST_LINE:
+                if not left_out:
+                    self._opening.note_piece(begun)
+
                 # Otherwise a client could fill the memory with one endless line.
                 # Only the two ends of a line that is too long are kept: the id is in one of them.
                 left_out = left_out or begun[:_ENDS]
@@ -193,19 +257,33 @@ class LineReader:
         if begun and (line := await self._line(begun, left_out)) is not None:
             yield line
 
+        self._opening.end()
         await self._unanswered.settle()
+
+    async def _read(self) -> bytes:
+        """Return the next bytes, none at the end of the input or after the event of a hook."""
+        if self.event is not None:
+            return b""
+
+        # A file is always ready, and without this a long one would let no other task run.
+        if self._is_file:
+            await anyio.lowlevel.checkpoint()
+        else:
+            await anyio.wait_readable(self._descriptor)
+
+        try:
+            return os.read(self._descriptor, _CHUNK)
+        # The other end was closed in the middle; what came before is served.
+        except ConnectionError:
+            return b""
 
     async def _line(self, line: bytearray, left_out: bytearray) -> str | None:
         """Return a complete line, None if it is refused; `left_out` is the start of a long one."""
         # Parsed only until the first message has come, which is nearly always the first line.
-        if not self._heard_message:
-            message = None
-            if not left_out:
-                with suppress(ValueError, RecursionError):
-                    message = json.loads(line)
-
-            self._heard_message = isinstance(message, dict) and message.get("jsonrpc") == "2.0"
-            self._heard_text = self._heard_text or bool(left_out or line.strip())
+        if not (self._opening.is_over or left_out):
+            self._opening.note_line(line)
+        if self._opening.event is not None or self._opening.seems_event:
+            return None
 
         # Checked before it is decoded: a decoded line takes up to four times its bytes.
         reason = (

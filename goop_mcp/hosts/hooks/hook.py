@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from goop_mcp.errors import GoopError
 from goop_mcp.hosts import hooks
 
-__all__ = ["HOSTS", "main"]
+__all__ = ["HOSTS", "MOST_BYTES", "main"]
 
 HOSTS = ("claude-code", "codex", "opencode")
-_MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 32 * 1024 * 1024
+"""Of an event; a longer one passes unread."""
 _CHUNK_BYTES = 1024 * 1024
 # Less than the timeouts that the hosts are configured with: 30 seconds for events that may record a
 # report, 10 seconds for all others.
@@ -28,13 +29,14 @@ _PROMPTS = (b'"hook_event_name":"UserPromptSubmit"', b'"hook_event_name": "UserP
 _NOTIFICATION = b"<task-notification>"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Answer the event on standard input for the host that `arguments` name; always return 0.
+def main(arguments: Sequence[str], content: bytes | None = None) -> int:
+    """Answer an event for the host that `arguments` name; always return 0.
 
-    Hosts show any other exit code as an error, and treat 2 as a request to continue.
+    The event is `content`, by default what is on standard input. Hosts show any other exit code as
+    an error, and treat 2 as a request to continue.
     """
     try:
-        _answer(arguments)
+        _answer(arguments, content)
     except GoopError as error:
         _report(str(error))
     except Exception as error:  # an error in goop-mcp must not stop the user's work
@@ -69,7 +71,7 @@ def _limit(seconds: float) -> Callable[[], None]:
     return running.release
 
 
-def _answer(arguments: Sequence[str]) -> None:
+def _answer(arguments: Sequence[str], content: bytes | None) -> None:
     host, *options = arguments or [""]
     # Options come in pairs: `--rules` and where the rules are.
     if host not in HOSTS or options[::2] != ["--rules"] * (len(options) // 2):
@@ -80,21 +82,15 @@ def _answer(arguments: Sequence[str]) -> None:
         )
         return
 
-    content = bytearray()
-    done = _limit(_SECONDS)
-    try:
-        while sys.stdin is not None and (chunk := os.read(sys.stdin.fileno(), _CHUNK_BYTES)):
-            content += chunk
-            if len(content) > _MOST_BYTES:
-                raise GoopError(f"the event has more than {_MOST_BYTES:,} bytes; it passed unread")
-    finally:
-        done()
-
+    if content is None:
+        content = _read_event()
+    if len(content) > MOST_BYTES:
+        raise GoopError(f"the event has more than {MOST_BYTES:,} bytes; it passed unread")
     if any(mark in content for mark in _PROMPTS) and _NOTIFICATION not in content:
         return
 
     # These modules are loaded here, as most prompts are those of a person.
-    event, rules = hooks.events.read_event(bytes(content)), tuple(options[1::2])
+    event, rules = hooks.events.read_event(content), tuple(options[1::2])
     done = _limit(_SECONDS_TO_RECORD if event.name in _MAY_RECORD else _SECONDS)
     # Custom rules may print, and standard output must hold nothing but the answer.
     stdout, sys.stdout = sys.stdout, sys.stderr
@@ -113,6 +109,21 @@ def _answer(arguments: Sequence[str]) -> None:
         written = hooks.events.answer_bytes(answer)
         while written:
             written = written[os.write(sys.stdout.fileno(), written) :]
+
+
+def _read_event() -> bytes:
+    """Return what the host wrote to standard input, its end only if that is much too long."""
+    content = bytearray()
+    done = _limit(_SECONDS)
+    try:
+        while sys.stdin is not None and (chunk := os.read(sys.stdin.fileno(), _CHUNK_BYTES)):
+            content += chunk
+            if len(content) > MOST_BYTES:
+                break
+    finally:
+        done()
+
+    return bytes(content)
 
 
 def _report(message: str) -> None:
