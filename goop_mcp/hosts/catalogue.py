@@ -31,7 +31,9 @@ __all__ = [
     "ServerEntry",
     "command_words",
     "find_host",
+    "has_arguments",
     "hook_words",
+    "hooks_of",
     "is_our_element",
 ]
 
@@ -71,11 +73,28 @@ class ServerEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """An element of the list at `keys` in a JSON file."""
+    """An element of the list at `keys` in a JSON file.
+
+    `earlier_form` is how earlier versions of goop-mcp wrote it, None if they wrote no other.
+    """
 
     location: FileLocation
     keys: tuple[str, ...]
     form: Callable[[Launch], JsonValue]
+    earlier_form: Callable[[Launch], JsonValue] | None = None
+
+    def is_current(self, value: JsonValue) -> bool:
+        """Return whether installing with the command in `value` writes exactly this value."""
+        return value == self.form(_launch_of(value))
+
+    def is_earlier(self, value: JsonValue) -> bool:
+        """Return whether an earlier version of goop-mcp wrote exactly this value."""
+        launch = _launch_of(value)
+        return (
+            self.earlier_form is not None
+            and is_ours(launch.words)
+            and value == self.earlier_form(launch)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +180,26 @@ def is_our_element(value: JsonValue) -> bool:
     if value == SERVER:
         return True
 
-    hooks = value.get("hooks") if isinstance(value, Mapping) else None
-    commands = [hook_words(hook) for hook in _elements(hooks)]
+    commands = [hook_words(hook) for hook in hooks_of(value)]
     # All of them: a group with a hook of somebody else is not ours to replace.
     return bool(commands) and all(is_ours(words) and "hook" in words for words in commands)
+
+
+def hooks_of(group: JsonValue) -> Sequence[JsonValue]:
+    """Return the hooks in a group of an event; none for a value of another form."""
+    return _elements(group.get("hooks")) if isinstance(group, Mapping) else ()
+
+
+def has_arguments(group: JsonValue) -> bool:
+    """Return whether a hook of the group has its arguments in a list, which some hosts ignore."""
+    return any(isinstance(hook, Mapping) and "args" in hook for hook in hooks_of(group))
+
+
+def _launch_of(group: JsonValue) -> Launch:
+    """Return the command to which installing added the subcommand and the host."""
+    words = next(map(hook_words, hooks_of(group)), ())
+    command, *arguments = words[: -len(_HOOK_COMMAND)] or ("",)
+    return Launch(command=command, arguments=tuple(arguments), why="")
 
 
 def _elements(value: JsonValue) -> Sequence[JsonValue]:
@@ -206,21 +241,25 @@ def _claude_hooks(
 ) -> tuple[Element, ...]:
     """Return one group of hooks for each event in `hooks`."""
 
-    def group(launch: Launch, matcher: str | None, seconds: int) -> JsonValue:
-        hook: JsonValue = {
-            "type": "command",
-            "command": launch.command,
-            "args": [*launch.arguments, "hook", "claude-code"],
-            "timeout": seconds,
-        }
+    def group(matcher: str | None, seconds: int, command: Mapping[str, JsonValue]) -> JsonValue:
+        hook: JsonValue = {"type": "command", **command, "timeout": seconds}
         return {"hooks": [hook]} if matcher is None else {"matcher": matcher, "hooks": [hook]}
+
+    def one_line(launch: Launch, matcher: str | None, seconds: int) -> JsonValue:
+        command = launch.shell_line(*_HOOK_COMMAND)
+        return group(matcher, seconds, {"command": command})
+
+    def with_arguments(launch: Launch, matcher: str | None, seconds: int) -> JsonValue:
+        arguments = [*launch.arguments, *_HOOK_COMMAND]
+        return group(matcher, seconds, {"command": launch.command, "args": arguments})
 
     # One group for each event, so that people can remove one and keep the others.
     return tuple(
         Element(
             location=location,
             keys=("hooks", event),
-            form=partial(group, matcher=matcher, seconds=seconds),
+            form=partial(one_line, matcher=matcher, seconds=seconds),
+            earlier_form=partial(with_arguments, matcher=matcher, seconds=seconds),
         )
         for event, matcher, seconds in hooks
     )
@@ -292,6 +331,7 @@ The matchers do not select agents: the project configures which of them must rep
 """
 
 _TASK_HOOKS: Final = (("TaskCompleted", None, 10),)
+_HOOK_COMMAND: Final = ("hook", "claude-code")
 
 _CLAUDE_PROJECT_SETTINGS = FileLocation(names=(".claude/settings.json",))
 _CLAUDE_USER_SETTINGS = FileLocation(names=("settings.json",), base=_claude_folder)

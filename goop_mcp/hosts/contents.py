@@ -4,8 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from goop_mcp.hosts.catalogue import Asset, Part
-from goop_mcp.hosts.editing import Edited, add_parts, parse_configuration, remove_parts
+from goop_mcp.hosts.catalogue import Asset, Element, Part
+from goop_mcp.hosts.editing import (
+    Edited,
+    add_parts,
+    elements_at,
+    parse_configuration,
+    remove_parts,
+)
 from goop_mcp.hosts.launch import Launch
 from goop_mcp.hosts.records import InstallRecord
 from goop_mcp.hosts.targets import ConfigurationError
@@ -39,25 +45,53 @@ class Contents(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries:
-    """Entries of a JSON file; `launch` is None where they are only removed."""
+    """Entries of a JSON file; `launch` is None where they are only removed.
+
+    `renewed` are hooks that are not added, but updated where an earlier installation wrote them.
+    """
 
     parts: Sequence[Part]
     launch: Launch | None = None
     replace: bool = False
+    renewed: Sequence[Element] = ()
 
     def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:
         """Add the missing entries, and update those that an earlier installation wrote."""
         if self.launch is None:
             raise TypeError("entries without a launch can only be removed")
+
+        document = parse_configuration(text or "", shown)
+        renewed = [
+            part
+            for part in self.renewed
+            if any(value in known for value in elements_at(document, part))
+        ]
+        parts = [*self.parts, *renewed]
         return add_parts(
-            text or "", self.parts, self.launch, shown=shown, known=known, replace=self.replace
+            text or "", parts, self.launch, shown=shown, known=known, replace=self.replace
+        )
+
+    def earlier(self, text: str, *, shown: str) -> tuple[JsonValue, ...]:
+        """Return the values that an earlier version of goop-mcp wrote in another form than today.
+
+        Raises ConfigurationError for a text that cannot be read.
+        """
+        document = parse_configuration(text, shown)
+        hooks = [part for part in (*self.parts, *self.renewed) if isinstance(part, Element)]
+
+        return tuple(
+            value
+            for part in hooks
+            for value in elements_at(document, part)
+            if part.is_earlier(value)
         )
 
     def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:
         """Remove the entries, and the file when it was created for them and holds nothing else."""
         known = None if record is None else record.written
         before = None if record is None or record.before is None else record.before.decode("utf-8")
-        left = remove_parts(text, self.parts, shown=shown, known=known, before=before).text
+        parts = [*self.parts, *self.renewed]
+        left = remove_parts(text, parts, shown=shown, known=known, before=before).text
         document = parse_configuration(left, shown)
         is_bare = not document.value and document.plain == document.text
         return None if is_bare and record is not None and record.before is None else left

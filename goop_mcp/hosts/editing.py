@@ -24,7 +24,7 @@ from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workspace.json_text import JsonDefect
 
-__all__ = ["Edited", "add_parts", "parse_configuration", "remove_parts"]
+__all__ = ["Edited", "add_parts", "elements_at", "parse_configuration", "remove_parts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +98,18 @@ def add_parts(
         was_there = (
             original.get((part.key, SERVER)) == wanted
             if isinstance(part, ServerEntry)
-            else wanted in _elements(original.get(part.keys))
+            else wanted in elements_at(original, part)
         )
         if wanted in known or not was_there:
             written.append(wanted)
 
     return Edited(text=document.text, written=tuple(written), notes=tuple(notes))
+
+
+def elements_at(document: Document, part: Element) -> list[JsonValue]:
+    """Return what is in the list to which `part` belongs; nothing where there is no list."""
+    value = document.get(part.keys)
+    return list(value) if isinstance(value, list) else []
 
 
 def remove_parts(
@@ -131,7 +137,7 @@ def remove_parts(
             if present is not None and ours:
                 document = remove_member(document, (part.key, SERVER))
         else:
-            elements = _elements(document.get(part.keys))
+            elements = elements_at(document, part)
             # From the end: removing an element moves those after it.
             for index in reversed(range(len(elements))):
                 element = elements[index]
@@ -197,7 +203,7 @@ def _add_element(
     replace: bool,
 ) -> tuple[Document, str]:
     present = document.get(part.keys)
-    elements = _elements(present)
+    elements = elements_at(document, part)
     if present is not None and not isinstance(present, list):
         raise _wrong_type(document, part, shown)
     if wanted in elements:
@@ -241,10 +247,6 @@ def _prune(
         document = remove_member(document, path)
 
     return document
-
-
-def _elements(value: JsonValue) -> list[JsonValue]:
-    return list(value) if isinstance(value, list) else []
 
 
 def _wrong_type(document: Document, part: Part, shown: str) -> ConfigurationError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from goop_mcp.hosts.catalogue import Asset, FileLocation, Host, Part, Scope
+from goop_mcp.hosts.catalogue import Asset, Element, FileLocation, Host, Part, Scope
 from goop_mcp.hosts.contents import Contents, Entries, InstructionBlock, WholeFile
 from goop_mcp.hosts.launch import Launch
 from goop_mcp.hosts.records import InstallRecord, InstallRecords
@@ -51,11 +51,16 @@ class Registration:
         """Return the file that `location` stands for here."""
         return find_target(location, project=self.project, environment=self.environment)
 
+    @property
+    def optional_hooks(self) -> tuple[Element, ...]:
+        """The hooks on the host's own tasks, whether they are asked for or not."""
+        return self.host.task_hooks.get(self.scope, ())
+
     def files(self) -> Iterator[tuple[Target, list[Part] | Asset]]:
         """Yield the files of the host with what belongs in each; whole files come last."""
         entries: dict[Target, list[Part]] = {}
-        optional = self.host.task_hooks.get(self.scope, ()) if self.tasks else ()
-        for part in (*self.host.parts[self.scope], *optional):
+        asked_for = self.optional_hooks if self.tasks else ()
+        for part in (*self.host.parts[self.scope], *asked_for):
             if not isinstance(part, Asset):
                 entries.setdefault(self.target(part.location), []).append(part)
 
@@ -120,14 +125,21 @@ def plan_install(
     host's file of instructions. Raises ConfigurationError for the first file that cannot be changed
     safely.
     """
-    contents: list[tuple[Target, Contents]] = [
-        (
-            (target, WholeFile(asset=parts, replace=replace))
-            if isinstance(parts, Asset)
-            else (target, Entries(parts=parts, launch=launch, replace=replace))
-        )
-        for target, parts in registration.files()
-    ]
+    contents: list[tuple[Target, Contents]] = []
+    for target, parts in registration.files():
+        if isinstance(parts, Asset):
+            contents.append((target, WholeFile(asset=parts, replace=replace)))
+            continue
+
+        # Hooks that an earlier installation was asked for are renewed with the others.
+        renewed = [
+            hook
+            for hook in registration.optional_hooks
+            if hook not in parts and registration.target(hook.location) == target
+        ]
+        entries = Entries(parts=parts, launch=launch, replace=replace, renewed=renewed)
+        contents.append((target, entries))
+
     instructions = registration.instructions()
     if block is not None and instructions is not None:
         contents.append((instructions, InstructionBlock(text=block)))
@@ -237,8 +249,13 @@ def _plan_install_of(
     registration: Registration, target: Target, content: Contents, records: InstallRecords
 ) -> InstallChange:
     data, record = target.read(), records.read(target)
-    known = () if record is None else record.written
     text = None if data is None else _decoded(target, data)
+    if record is None and text is not None and isinstance(content, Entries):
+        # A checkout or a lost record: what an earlier version wrote is ours all the same.
+        earlier = content.earlier(text, shown=target.shown)
+        record = InstallRecord(before=None, after="", written=earlier) if earlier else None
+
+    known = () if record is None else record.written
     edited = content.add(text, shown=target.shown, known=known)
     after = edited.text.encode()
     if after == data:

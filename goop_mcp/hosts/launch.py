@@ -1,6 +1,7 @@
 """Find the command by which a host starts this installation, and the reason for the choice."""
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,18 @@ class Launch:
     def words(self) -> tuple[str, ...]:
         """The command with its arguments."""
         return (self.command, *self.arguments)
+
+    def shell_line(self, *words: str, windows: bool = os.name == "nt") -> str:
+        """Return the command with `words` after it as one line for a shell, quoted where needed.
+
+        A line for `sh`; on `windows` one that Git Bash and cmd both read.
+        """
+        if not windows:
+            return shlex.join([*self.words, *words])
+
+        # A backslash escapes in Git Bash, and single quotation marks are letters in cmd.
+        plain = [self.command.replace("\\", "/"), *self.arguments, *words]
+        return " ".join(each if shlex.quote(each) == each else f'"{each}"' for each in plain)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,7 @@ _EVENTS = (
 
 def hook_settings(command: str = "goop-mcp") -> dict[str, object]:
     """Return project settings with our hook on every event that it answers."""
-    hook = {"type": "command", "command": command, "args": ["hook", "claude-code"], "timeout": 30}
+    hook = {"type": "command", "command": f"{command} hook claude-code", "timeout": 30}
     return {
         "hooks": {event: [{"hooks": [hook]}] for event in _EVENTS},
         "enabledMcpjsonServers": ["goop"],

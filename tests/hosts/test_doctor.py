@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -342,6 +343,18 @@ def test_two_programs_on_the_path_are_reported(machine: Machine, tmp_path: Path)
         f" {folders[1]}/goop-mcp is not"
     )
     assert fix == "uninstall those that are not needed"
+
+
+def test_a_hook_of_a_program_in_a_folder_that_looks_like_a_variable_is_found(
+    machine: Machine,
+) -> None:
+    folder = machine.home / "${HOME} $(id) it's"
+    folder.mkdir()
+    (folder / "goop-mcp").symlink_to(PROGRAM)
+    machine.run("install", "claude-code", "--command", shlex.quote(str(folder / "goop-mcp")))
+    # Claude Code itself expands variables in the entry of the server.
+    messages = [message for message, _ in errors(examined(machine, code=1)["Claude Code"])]
+    assert [each for each in messages if "hooks" in each] == []
 
 
 def test_a_path_without_the_program_is_reported(machine: Machine) -> None:

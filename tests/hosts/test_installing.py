@@ -426,9 +426,9 @@ def test_the_hooks_are_those_of_the_plugin(machine: Machine) -> None:
 
 
 def _shape(groups: list[dict[str, Any]]) -> list[tuple[str | None, list[str], int]]:
-    """Return the matcher, the arguments and the timeout in seconds of each group."""
+    """Return the matcher, the end of the command and the timeout in seconds of each group."""
     return [
-        (group.get("matcher"), hook["args"][-2:], hook["timeout"])
+        (group.get("matcher"), hook["command"].split()[-2:], hook["timeout"])
         for group in groups
         for hook in group["hooks"]
     ]

@@ -12,15 +12,18 @@ from typing import Final
 
 from goop_mcp import __version__
 from goop_mcp.evidence import readers
-from goop_mcp.hosts.catalogue import Host
+from goop_mcp.hosts.catalogue import Host, has_arguments
 from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.hooks.plugins import find_plugins
 from goop_mcp.hosts.installing import Registration
+from goop_mcp.hosts.jsonc import Document, parse
 from goop_mcp.hosts.launch import PROGRAM
 from goop_mcp.services.options_file import read_options
+from goop_mcp.services.small_files import read_whole
 from goop_mcp.services.stop_hooks.policy import FILE, read_policy
 
 __all__ = [
+    "ARGUMENTS_ARE_UNSAFE",
     "Judging",
     "check_judging",
     "check_reading",
@@ -29,12 +32,18 @@ __all__ = [
     "who_is_judged",
 ]
 
+ARGUMENTS_ARE_UNSAFE: Final = (
+    "a host that does not know args, such as Claude Code before 2.1.139, Codex, Qwen Code or"
+    " Copilot CLI, starts their program without them and gives it the event, in which models and"
+    " people wrote"
+)
 _STARTERS: Final = (PROGRAM, "uvx", "pipx")
 """The programs that the plugin of Claude Code tries, in this order."""
 
 _PROGRAMS: Final[Mapping[str, str]] = {"claude-code": "claude", "opencode": "opencode"}
 """The hosts whose records of an agent's work can be read."""
 
+_MOST_BYTES = 1024 * 1024
 _VERSION_SECONDS = 10
 _MOST_PRINTED = 1_000
 
@@ -44,7 +53,8 @@ class Judging:
     """A hook or plugin that judges reports, and the command that removes it.
 
     `is_plugin` is true for a plugin that finds goop-mcp by itself; `outdated` is the version of one
-    that is not of this version, and `renewal` the command that renews it.
+    that is not of this version, and `renewal` the command that renews it. `has_arguments` is true
+    for one whose hooks have arguments in a list.
     """
 
     name: str
@@ -52,6 +62,7 @@ class Judging:
     is_plugin: bool = False
     outdated: str | None = None
     renewal: str = ""
+    has_arguments: bool = False
 
 
 def plugins_that_judge(project: Path, environment: Mapping[str, str]) -> list[Judging]:
@@ -63,9 +74,22 @@ def plugins_that_judge(project: Path, environment: Mapping[str, str]) -> list[Ju
             is_plugin=True,
             outdated=next((each for each in plugin.versions if each != __version__), None),
             renewal=f"claude plugin update {plugin.name}",
+            has_arguments=any(map(_names_arguments, plugin.hook_files)),
         )
         for plugin in find_plugins(project, environment)
     ]
+
+
+def _names_arguments(file: Path) -> bool:
+    """Return whether a hook in the file of a plugin has arguments in a list."""
+    try:
+        document = parse((read_whole(str(file), most=_MOST_BYTES) or b"").decode("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False
+
+    events = document.get(("hooks",)) if isinstance(document, Document) else None
+    groups = events.values() if isinstance(events, Mapping) else ()
+    return any(has_arguments(group) for each in groups if isinstance(each, list) for group in each)
 
 
 def who_is_judged(project: Path, hosts: Sequence[Host]) -> tuple[bool, str]:
@@ -124,6 +148,14 @@ def check_judging(
                 f"{judge.name} is of version {judge.outdated}, and this is {__version__}: its hooks"
                 " and commands may lack what this version needs",
                 judge.renewal,
+            )
+        if judge.has_arguments:
+            # An update does nothing as long as the version is the same.
+            yield warning(
+                host.title,
+                f"{judge.name} has hooks with args; {ARGUMENTS_ARE_UNSAFE}",
+                f"install it again: {judge.renewal.replace('update', 'uninstall')}, then"
+                f" {judge.renewal.replace('update', 'install')}",
             )
 
     if len(judges) > 1:

@@ -16,13 +16,16 @@ from goop_mcp.hosts.catalogue import (
     Scope,
     ServerEntry,
     command_words,
+    has_arguments,
     hook_words,
+    hooks_of,
     is_our_element,
 )
 from goop_mcp.hosts.contents import is_our_file
 from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.doctor.handshake import HandshakeError, shake_hands
 from goop_mcp.hosts.doctor.judging import (
+    ARGUMENTS_ARE_UNSAFE,
     Judging,
     check_judging,
     check_reading,
@@ -33,7 +36,7 @@ from goop_mcp.hosts.doctor.judging import (
 from goop_mcp.hosts.editing import parse_configuration
 from goop_mcp.hosts.installing import Registration
 from goop_mcp.hosts.jsonc import Document
-from goop_mcp.hosts.launch import Launch, is_ours, runs_throwaway
+from goop_mcp.hosts.launch import is_ours, runs_throwaway
 from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError, Target
 from goop_mcp.services.commands import COMMAND_MARK
@@ -67,7 +70,7 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Docto
         judges: list[Judging] = []
         for scope in Scope:
             registration = Registration(
-                host=host, scope=scope, project=project, environment=environment
+                host=host, scope=scope, project=project, environment=environment, tasks=True
             )
             for check in _check_files(registration, servers, judges):
                 registered = True
@@ -213,72 +216,71 @@ def _check_hooks(
     is_registered: bool,
     judges: list[Judging],
 ) -> Iterator[DoctorCheck]:
-    """Yield hooks that are missing, duplicated, or start a program that does not exist."""
+    """Yield hooks that are missing, outdated, or written in a form that some hosts misread.
+
+    Also those that are duplicated, or start a program that does not exist.
+    """
+    title, optional = registration.host.title, registration.optional_hooks
     missing: list[str] = []
     outdated: list[str] = []
-    answered = 0
+    unsafe: list[str] = []
+    answered = False
 
     for part in parts:
         if not isinstance(part, Element):
             continue
 
+        event = part.keys[-1]
         value = None if document is None else document.get(part.keys)
         elements = value if isinstance(value, list) else []
         ours = [element for element in elements if is_our_element(element) or element in known]
-        answered += any(map(_hook_words, ours))
-        place = ".".join(part.keys)
-        if not ours:
-            missing.append(part.keys[-1])
-        if len(ours) > 1:
-            fix = f"remove all but one from {target.shown}"
-            yield warning(
-                registration.host.title,
-                f"{target.shown} has {len(ours)} entries of ours in {place}",
-                fix,
-            )
-
+        answered = answered or any(map(hooks_of, ours))
+        if not ours and part not in optional:
+            missing.append(event)
+        if any(map(has_arguments, ours)):
+            unsafe.append(event)
         # What somebody wrote by hand may differ; what installing wrote is that of this version.
-        stale = [element for element in ours if element in known and not _is_today(element, part)]
-        if stale:
-            outdated.append(part.keys[-1])
+        elif any(element in known and not part.is_current(element) for element in ours):
+            outdated.append(event)
 
-        for words in filter(None, map(_hook_words, ours)):
-            if _program(words[0], registration) is None:
-                yield failure(
-                    registration.host.title,
-                    f"{target.shown} starts {words[0]} in {place}, which does not exist",
-                    f"goop-mcp install {registration.host.name} --scope {registration.scope}"
-                    " --replace",
-                )
+        yield from _check_elements(registration, target, ours, place=".".join(part.keys))
 
     if answered:
         judges.append(Judging(name=f"the hooks in {target.shown}", fix=removal(registration)))
     fix = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
     if missing and is_registered:
-        yield warning(
-            registration.host.title,
-            f"{target.shown} lacks entries of ours: {', '.join(missing)}",
-            fix,
-        )
+        yield warning(title, f"{target.shown} lacks entries of ours: {', '.join(missing)}", fix)
     if outdated:
         yield warning(
-            registration.host.title,
+            title,
             f"{target.shown} has entries of another version of goop-mcp: {', '.join(outdated)}",
             fix,
         )
+    if unsafe:
+        message = f"{target.shown} has hooks with args: {', '.join(unsafe)}; {ARGUMENTS_ARE_UNSAFE}"
+        yield warning(title, message, f"{fix}; with --replace if they were written by hand")
 
 
-def _is_today(element: JsonValue, part: Element) -> bool:
-    """Whether installing with the same command writes this element."""
-    command, *arguments = _hook_words(element) or ("",)
-    # The last two words are the subcommand and the host.
-    launch = Launch(command=command, arguments=tuple(arguments[:-2]), why="")
-    return element == part.form(launch)
+def _check_elements(
+    registration: Registration, target: Target, ours: Sequence[JsonValue], *, place: str
+) -> Iterator[DoctorCheck]:
+    """Yield whether an event has several hooks of ours, and whether each can be started."""
+    if len(ours) > 1:
+        yield warning(
+            registration.host.title,
+            f"{target.shown} has {len(ours)} entries of ours in {place}",
+            f"remove all but one from {target.shown}",
+        )
 
-
-def _hook_words(element: JsonValue) -> tuple[str, ...]:
-    hooks = element.get("hooks") if isinstance(element, Mapping) else None
-    return hook_words(hooks[0]) if isinstance(hooks, list) and hooks else ()
+    for words in filter(None, (hook_words(hook) for group in ours for hook in hooks_of(group))):
+        # In a line for a shell, what looks like a variable may be quoted, and part of the name.
+        is_file = "/" in words[0] and (registration.project / words[0]).is_file()
+        if not is_file and _program(words[0], registration) is None:
+            yield failure(
+                registration.host.title,
+                f"{target.shown} starts {words[0]} in {place}, which does not exist",
+                f"goop-mcp install {registration.host.name} --scope {registration.scope} --replace",
+            )
 
 
 def _check_asset(

@@ -18,12 +18,14 @@ _OURS: Final = "goop-mcp@"
 class Plugin(NamedTuple):
     """An enabled plugin: `name` with its marketplace; `shown` names the settings file.
 
-    `versions` are those that Claude Code has installed, of which it runs one for each scope.
+    `versions` are those that Claude Code has installed, of which it runs one for each scope, and
+    `hook_files` their hooks.
     """
 
     name: str
     shown: str
     versions: tuple[str, ...] = ()
+    hook_files: tuple[Path, ...] = ()
 
 
 def find_plugins(project: Path, environment: Mapping[str, str]) -> list[Plugin]:
@@ -61,11 +63,15 @@ def find_plugins(project: Path, environment: Mapping[str, str]) -> list[Plugin]:
     for name, plugin in found.items():
         # One entry for each place in which it is installed, such as the user's and a project's.
         entries = installed.get(name)
-        versions = [
-            version
-            for entry in (entries if isinstance(entries, list) else ())
-            if isinstance(entry, Mapping) and isinstance(version := entry.get("version"), str)
-        ]
-        plugins.append(plugin._replace(versions=tuple(versions)))
+        versions, folders = (
+            [
+                value
+                for entry in (entries if isinstance(entries, list) else ())
+                if isinstance(entry, Mapping) and isinstance(value := entry.get(key), str)
+            ]
+            for key in ("version", "installPath")
+        )
+        files = tuple(Path(folder, "hooks", "hooks.json") for folder in folders)
+        plugins.append(plugin._replace(versions=tuple(versions), hook_files=files))
 
     return plugins
