@@ -24,7 +24,6 @@ from goop_mcp.cli.options import (
     RULES,
     WrongCallError,
     completing,
-    judging,
     opened_workspace,
     project_folder,
     text_of_report,
@@ -39,6 +38,7 @@ from goop_mcp.cli.rendering.program_formats import (
 from goop_mcp.cli.rendering.text import Detail, render_text
 from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
 from goop_mcp.errors import UnknownNameError
+from goop_mcp.printing import printed_to_stderr
 from goop_mcp.protocols import RULES as BUILT_IN
 from goop_mcp.protocols import rules_with
 from goop_mcp.services.check_files import FileVerdicts, check_files, files_below
@@ -286,7 +286,7 @@ def check(
         opened = opened_workspace(
             project, database=database, project_id=project_id, wanted=verifies
         )
-        with opened as (folder, store), judging(), _progress_bar(found) as each:
+        with opened as (folder, store), printed_to_stderr(), _progress_bar(found) as each:
             outcome = check_files(
                 each,
                 protocol=protocol,

@@ -7,12 +7,13 @@ import click
 
 from goop_mcp import services
 from goop_mcp.cli.completion import file_names
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, RULES, WrongCallError, judging
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, RULES, WrongCallError
 from goop_mcp.cli.streams import emit_json, show, standard_input, start_log
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError
 from goop_mcp.hosts.hooks.answers import state_folder
 from goop_mcp.messages.quoting import line
+from goop_mcp.printing import printed_to_stderr
 from goop_mcp.protocols.agent_request.compatibility import as_handoff
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.services.gate import Adoption, Containment, append_to_log, gate_file
@@ -126,7 +127,7 @@ def gate(
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     start_log(settings)
 
-    with judging():
+    with printed_to_stderr():
         answer = gate_file(
             file,
             project=settings.project,

@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +21,6 @@ from goop_mcp.workspace.layout import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from goop_mcp.store.interface import Store
@@ -39,7 +38,6 @@ __all__ = [
     "WrongCallError",
     "completing",
     "file_or_report",
-    "judging",
     "opened_application",
     "opened_workspace",
     "project_folder",
@@ -80,11 +78,6 @@ def _known_protocol(_context: click.Context, _option: click.Parameter, name: str
     if name not in _protocols():
         raise UnknownNameError("protocol", name, _protocols())
     return name
-
-
-def judging() -> "AbstractContextManager[object]":
-    """Send what custom rules print while they judge to stderr, like what they print when loaded."""
-    return redirect_stdout(sys.stderr)
 
 
 @contextmanager

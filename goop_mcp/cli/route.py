@@ -14,13 +14,13 @@ from goop_mcp.cli.options import (
     RULES,
     WORKSPACE_BY_PROJECT,
     file_or_report,
-    judging,
     opened_workspace,
     project_folder,
     text_of_report,
 )
 from goop_mcp.cli.streams import emit_json, show, standard_input, terminal_width
 from goop_mcp.messages.quoting import field, paragraph, quoted
+from goop_mcp.printing import printed_to_stderr
 from goop_mcp.routing import Decision, RoutingContext
 from goop_mcp.services.route_reply import parse_context, route_reply
 from goop_mcp.services.user_files import read_reply, read_short_text
@@ -95,7 +95,7 @@ def route(
         project, database=database, project_id=project_id, wanted=in_project or verifies
     )
 
-    with opened as (folder, store), judging():
+    with opened as (folder, store), printed_to_stderr():
         decision = route_reply(
             text,
             context,

@@ -4,7 +4,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from importlib import import_module
@@ -15,6 +14,7 @@ from goop_mcp.delegation.fields import GraphProblem, suggestion
 from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.parts import GraphAgent, GraphRetry, GraphTask
 from goop_mcp.errors import GoopError
+from goop_mcp.printing import printed_to_stderr
 from goop_mcp.retry.acp import AcpAgent
 from goop_mcp.retry.command_line import Answer, CommandLineAgent, claude_code, codex, opencode
 from goop_mcp.retry.policy import RetryPolicy
@@ -311,7 +311,7 @@ def _function(agent: GraphAgent, project: Path) -> Agent:
         sys.path.append(str(project))
 
     try:
-        with redirect_stdout(sys.stderr):
+        with printed_to_stderr():
             module = import_module(place)
     except (Exception, SystemExit) as error:  # the code of a module may raise anything
         raise GraphAgentError(

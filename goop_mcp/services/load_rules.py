@@ -6,7 +6,6 @@ itself.
 
 import sys
 from collections.abc import Iterable
-from contextlib import redirect_stdout
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -14,6 +13,7 @@ from types import ModuleType
 from typing import Final
 
 from goop_mcp.errors import RuleRefusedError
+from goop_mcp.printing import printed_to_stderr
 from goop_mcp.protocols import check_rules
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Rule
@@ -43,7 +43,7 @@ def load_rules(named: Iterable[str]) -> tuple[Rule, ...]:
             raise RuleRefusedError(f"rules cannot be loaded from {excerpt(each)!r}; {_HINT}")
 
         try:
-            with redirect_stdout(sys.stderr):
+            with printed_to_stderr():
                 module = _from_file(Path(place)) if _is_file(place) else import_module(place)
         except RuleRefusedError:
             raise

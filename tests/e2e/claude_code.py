@@ -42,9 +42,10 @@ _EVENTS = (
 )
 
 
-def hook_settings(command: str = "goop-mcp") -> dict[str, object]:
+def hook_settings(command: str = "goop-mcp", *, options: str = "") -> dict[str, object]:
     """Return project settings with our hook on every event that it answers."""
-    hook = {"type": "command", "command": f"{command} hook claude-code", "timeout": 30}
+    line = f"{command} hook claude-code{options}"
+    hook = {"type": "command", "command": line, "timeout": 30}
     return {
         "hooks": {event: [{"hooks": [hook]}] for event in _EVENTS},
         "enabledMcpjsonServers": ["goop"],

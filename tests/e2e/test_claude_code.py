@@ -1,4 +1,5 @@
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,16 @@ PAGE = "docs/hosts/claude-code.md"
 REPAIRED = "<status>COMPLETE</status>"
 MARKETPLACE = ROOT / "packaging" / "plugins" / "claude-code"
 IN_PLUGIN = "goop-mcp:goop-executor"
+RULES = """\
+import os, subprocess
+from dataclasses import replace
+
+from tests.validation.shop import TICKET
+
+PIPE = {pipe!r}
+RULES = replace(TICKET, check=lambda *seen: [{act}] and None)
+"""
+"""A rule that is always kept, and starts a program."""
 
 pytestmark = pytest.mark.skipif(
     CLAUDE_CODE.missing_reason() is not None, reason=CLAUDE_CODE.missing_reason() or ""
@@ -181,6 +192,26 @@ def test_a_hook_that_cannot_be_started_does_not_stop_the_session(
     ended = run_claude(sandbox, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
     assert final_text(ended) == DONE
+
+
+@pytest.mark.parametrize("act", ["subprocess.Popen(['cat', PIPE])", "os.system('echo seen')"])
+def test_what_a_rule_starts_loses_no_answer(
+    sandbox: Sandbox, model: ScriptedModel, act: str
+) -> None:
+    """The host drops an answer after other text, and one while a process holds a stream open."""
+    pipe = sandbox.scratch / "pipe"
+    os.mkfifo(pipe)
+    rules = sandbox.scratch / "rules.py"
+    rules.write_text(RULES.format(pipe=str(pipe), act=act), encoding="utf-8")
+    write_project(sandbox, settings=hook_settings(options=f" --rules '{rules}'"))
+    descriptor = os.open(pipe, os.O_RDWR)
+    try:
+        ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-OWN report")
+    finally:
+        os.close(descriptor)
+
+    assert_ended_well(ended)
+    assert REPAIRED in final_text(ended)
 
 
 def test_the_model_calls_a_tool_of_the_server(sandbox: Sandbox, model: ScriptedModel) -> None:

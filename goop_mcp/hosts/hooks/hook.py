@@ -13,6 +13,13 @@ from collections.abc import Callable, Sequence
 from goop_mcp.errors import GoopError
 from goop_mcp.hosts import hooks
 
+TYPE_CHECKING = False  # that of `typing` takes too long to load
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from goop_mcp.hosts.hooks.rule_output import RuleOutput
+
 __all__ = ["HOSTS", "MOST_BYTES", "main"]
 
 HOSTS = ("claude-code", "codex", "opencode")
@@ -29,26 +36,76 @@ _PROMPTS = (b'"hook_event_name":"UserPromptSubmit"', b'"hook_event_name": "UserP
 _NOTIFICATION = b"<task-notification>"
 
 
+class _Streams:
+    """The descriptors to which the host listens: `out` and `err`, None for one that is closed."""
+
+    def __init__(self) -> None:
+        self.out, self.err = map(_descriptor, (sys.stdout, sys.stderr))
+        self._rules: RuleOutput | None = None
+
+    def keep_from_rules(self) -> None:
+        """From now on only this object writes to the host, whatever custom rules print or start."""
+        folder = hooks.answers.state_folder(os.environ)
+        self._rules = hooks.rule_output.RuleOutput(folder, self.out, self.err)
+        self.out, self.err = self._rules.out, self._rules.err
+
+    def show_rules(self) -> None:
+        """Add what custom rules have printed to the host's log."""
+        try:
+            if self._rules is not None:
+                self._rules.show()
+        except OSError:
+            # As for a line of the log.
+            return
+
+    def answer(self, content: bytes) -> None:
+        """Write the answer to the event, which is all that the host may read."""
+        # Not through Python's buffer: if the host no longer reads, flushing that at exit would fail
+        # and change the exit code.
+        while content and self.out is not None:
+            content = content[os.write(self.out, content) :]
+
+    def report(self, message: str) -> None:
+        """Write a line to the host's log."""
+        line = " ".join(f"goop-mcp: {message}".split())
+        try:
+            if self.err is not None:
+                os.write(self.err, f"{line}\n".encode("utf-8", "backslashreplace"))
+        except OSError:
+            # A closed standard error must not change the exit code.
+            return
+
+
+def _descriptor(stream: "TextIO | None") -> int | None:
+    try:
+        return None if stream is None else stream.fileno()
+    except (OSError, ValueError):
+        return None
+
+
 def main(arguments: Sequence[str], content: bytes | None = None) -> int:
     """Answer an event for the host that `arguments` name; always return 0.
 
     The event is `content`, by default what is on standard input. Hosts show any other exit code as
     an error, and treat 2 as a request to continue.
     """
+    streams = _Streams()
     try:
-        _answer(arguments, content)
+        _answer(arguments, content, streams)
     except GoopError as error:
-        _report(str(error))
-    except Exception as error:  # an error in goop-mcp must not stop the user's work
-        _report(
+        streams.report(str(error))
+    except BaseException as error:  # neither goop-mcp nor a custom rule may stop the user's work
+        streams.report(
             f"the hook failed and allows everything ({type(error).__name__}: {error}); please"
             " report this"
         )
 
+    streams.show_rules()
+
     return 0
 
 
-def _limit(seconds: float) -> Callable[[], None]:
+def _limit(seconds: float, streams: _Streams) -> Callable[[], None]:
     """End the process with 0 after `seconds`, unless the returned function is called before.
 
     A host may show an error when it has to stop the hook itself. A project can make the hook hang:
@@ -59,10 +116,11 @@ def _limit(seconds: float) -> Callable[[], None]:
 
     def watch() -> None:
         if not running.acquire(timeout=seconds):
-            _report(
+            streams.report(
                 f"the hook was not done after {seconds:g} seconds and allows everything; look at"
                 " what .goopspec holds"
             )
+            streams.show_rules()
             # The main thread may hang in a system call, so the process ends without it.
             os._exit(0)
 
@@ -71,19 +129,19 @@ def _limit(seconds: float) -> Callable[[], None]:
     return running.release
 
 
-def _answer(arguments: Sequence[str], content: bytes | None) -> None:
+def _answer(arguments: Sequence[str], content: bytes | None, streams: _Streams) -> None:
     host, *options = arguments or [""]
     # Options come in pairs: `--rules` and where the rules are.
     if host not in HOSTS or options[::2] != ["--rules"] * (len(options) // 2):
         known = ", ".join(HOSTS)
-        _report(
+        streams.report(
             "hook takes the name of a host and, optionally, --rules WHERE; expected one"
             f" of {known}, for example: goop-mcp hook claude-code"
         )
         return
 
     if content is None:
-        content = _read_event()
+        content = _read_event(streams)
     if len(content) > MOST_BYTES:
         raise GoopError(f"the event has more than {MOST_BYTES:,} bytes; it passed unread")
     if any(mark in content for mark in _PROMPTS) and _NOTIFICATION not in content:
@@ -91,8 +149,11 @@ def _answer(arguments: Sequence[str], content: bytes | None) -> None:
 
     # These modules are loaded here, as most prompts are those of a person.
     event, rules = hooks.events.read_event(content), tuple(options[1::2])
-    done = _limit(_SECONDS_TO_RECORD if event.name in _MAY_RECORD else _SECONDS)
-    # Custom rules may print, and standard output must hold nothing but the answer.
+    done = _limit(_SECONDS_TO_RECORD if event.name in _MAY_RECORD else _SECONDS, streams)
+    if rules:
+        streams.keep_from_rules()
+
+    # What is printed by accident belongs to the host's log as well.
     stdout, sys.stdout = sys.stdout, sys.stderr
     try:
         answer, remarks = hooks.answers.answer_event(event, os.environ, host=host, rules=rules)
@@ -100,21 +161,16 @@ def _answer(arguments: Sequence[str], content: bytes | None) -> None:
         sys.stdout = stdout
         done()
 
+    if answer:
+        streams.answer(hooks.events.answer_bytes(answer))
     for remark in remarks:
-        _report(remark)
-
-    if answer and sys.stdout is not None:
-        # Not through Python's buffer: if the host no longer reads, flushing that at exit would fail
-        # and change the exit code.
-        written = hooks.events.answer_bytes(answer)
-        while written:
-            written = written[os.write(sys.stdout.fileno(), written) :]
+        streams.report(remark)
 
 
-def _read_event() -> bytes:
+def _read_event(streams: _Streams) -> bytes:
     """Return what the host wrote to standard input, its end only if that is much too long."""
     content = bytearray()
-    done = _limit(_SECONDS)
+    done = _limit(_SECONDS, streams)
     try:
         while sys.stdin is not None and (chunk := os.read(sys.stdin.fileno(), _CHUNK_BYTES)):
             content += chunk
@@ -124,13 +180,3 @@ def _read_event() -> bytes:
         done()
 
     return bytes(content)
-
-
-def _report(message: str) -> None:
-    line = " ".join(f"goop-mcp: {message}".split())
-    try:
-        if sys.stderr is not None:
-            os.write(sys.stderr.fileno(), f"{line}\n".encode("utf-8", "backslashreplace"))
-    except (OSError, ValueError):
-        # A closed standard error must not change the exit code.
-        return
