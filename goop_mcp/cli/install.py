@@ -154,6 +154,8 @@ def _install(
         host = registration.host
         in_project = host.then_in_project if registration.scope is Scope.PROJECT else None
         show(f"{in_project or host.then}\n")
+        if host.oldest:
+            show(f"{host.versions[:1].upper()}{host.versions[1:]}.\n")
 
     if registration.tasks and not read_policy(str(registration.project))[0].tasks:
         show(f'The check of tasks begins with "tasks": true in {FILE}.\n')

@@ -120,11 +120,13 @@ class Host:
 
     `then` is a sentence about the next step in the host after installing, `then_in_project` another
     one for a project. `instructions` lacks a scope for which the host reads no such file.
-    `task_hooks` are installed only when asked for.
+    `task_hooks` are installed only when asked for. `oldest` is the oldest version in which reports
+    were seen to be sent back each time, empty where nothing sends them back; nothing depends on it.
     """
 
     name: str
     title: str
+    oldest: str = ""
     then: str
     then_in_project: str | None = None
     instructions: Mapping[Scope, FileLocation]
@@ -139,6 +141,13 @@ class Host:
             for parts in self.parts.values()
             for part in parts
         )
+
+    @property
+    def versions(self) -> str:
+        """In which versions reports are sent back, as a part of a sentence; empty for none."""
+        if not self.oldest:
+            return ""
+        return f"reports are sent back in version {self.oldest} of {self.title} and newer ones"
 
 
 def find_host(name: str) -> Host:
@@ -351,6 +360,7 @@ _OPENCODE_FILES = ("opencode.jsonc", "opencode.json")
 _CLAUDE_CODE = Host(
     name="claude-code",
     title="Claude Code",
+    oldest="2.1.47",
     then="Restart Claude Code.",
     then_in_project="Restart Claude Code and trust the folder when it asks.",
     instructions={
@@ -389,6 +399,7 @@ _CLAUDE_CODE = Host(
 _OPENCODE = Host(
     name="opencode",
     title="OpenCode",
+    oldest="1.1.65",
     then="Start it again.",
     instructions={
         Scope.PROJECT: FileLocation(names=("AGENTS.md",)),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
+from tests.e2e.clients import CLAUDE_CODE, Client, Ended, Sandbox
 from tests.e2e.screen import ProgramOnScreen, on_screen
 from tests.e2e.scripted_model import ScriptedModel
 from tests.repository import ROOT
@@ -90,6 +90,7 @@ def run_claude(
     *,
     arguments: Sequence[str | Path] = (),
     background: bool = False,
+    client: Client = CLAUDE_CODE,
 ) -> Ended:
     """Run Claude Code with `prompt` until it ends, with subagents in the foreground by default."""
     environment = claude_environment(sandbox, model)
@@ -100,7 +101,7 @@ def run_claude(
     tools += [UPDATE_PROJECT, "mcp__goop__build_report", "mcp__goop__record_report"]
     tools += ["Bash", "Edit", "Read"]
     command: list[str | Path] = [
-        CLAUDE_CODE.path,
+        client.path,
         "-p",
         prompt,
         "--output-format",

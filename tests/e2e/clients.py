@@ -7,17 +7,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from goop_mcp.hosts.catalogue import HOSTS
 from tests.npm import NO_NPM
 from tests.repository import CACHE, ROOT
 
 __all__ = [
     "CLAUDE_CODE",
+    "CLAUDE_CODE_OLDEST",
     "CLIENTS",
     "CODEX",
     "OPENCODE",
+    "OPENCODE_OLDEST",
     "VERSIONS",
     "Client",
     "Ended",
@@ -111,7 +114,9 @@ def _chosen(program: str, pinned: str) -> str:
 CLAUDE_CODE = _client("@anthropic-ai/claude-code", "claude", "2.1.329")
 OPENCODE = _client("opencode-ai", "opencode", "1.18.33")
 CODEX = _client("@openai/codex", "codex", "0.169.0")
-CLIENTS = (CLAUDE_CODE, OPENCODE, CODEX)
+CLAUDE_CODE_OLDEST = replace(CLAUDE_CODE, version=HOSTS["claude-code"].oldest)
+OPENCODE_OLDEST = replace(OPENCODE, version=HOSTS["opencode"].oldest)
+CLIENTS = (CLAUDE_CODE, OPENCODE, CODEX, CLAUDE_CODE_OLDEST, OPENCODE_OLDEST)
 
 
 @dataclass(frozen=True, slots=True)

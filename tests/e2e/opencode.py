@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tests.e2e.clients import OPENCODE, Ended, Sandbox
+from tests.e2e.clients import OPENCODE, Client, Ended, Sandbox
 from tests.e2e.screen import ProgramOnScreen, on_screen
 from tests.e2e.scripted_model import ScriptedModel
 
@@ -99,13 +99,15 @@ def opencode_environment(model: ScriptedModel) -> dict[str, str]:
     }
 
 
-def run_opencode(sandbox: Sandbox, model: ScriptedModel, *words: str) -> Ended:
+def run_opencode(
+    sandbox: Sandbox, model: ScriptedModel, *words: str, client: Client = OPENCODE
+) -> Ended:
     """Run OpenCode with the arguments `words` until it ends."""
     # Without a network OpenCode ends while it still tries to install its dependencies, and leaves
     # their lock. The next run would wait for a minute until that is stale.
     shutil.rmtree(sandbox.home / ".local" / "state" / "opencode" / "locks", ignore_errors=True)
 
-    return sandbox.run([OPENCODE.path, *words], environment=opencode_environment(model))
+    return sandbox.run([client.path, *words], environment=opencode_environment(model))
 
 
 @contextmanager

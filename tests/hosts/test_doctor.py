@@ -329,6 +329,37 @@ def test_every_version_of_a_host_is_compared_with_what_it_records(
     assert "9.9.9" not in found("9.9.9")
 
 
+@pytest.mark.parametrize(
+    ("host", "name", "older"),
+    [("claude-code", "claude", "2.1.9 (Claude Code)"), ("opencode", "opencode", "1.0.200")],
+)
+def test_the_oldest_version_that_works_is_named(
+    machine: Machine, tmp_path: Path, host: str, name: str, older: str
+) -> None:
+    known = HOSTS[host]
+    sentence = f"eports are sent back in version {known.oldest} of {known.title} and newer ones"
+    installed = machine.run("install", host, "--command", PROGRAM)
+    assert f"\nR{sentence}.\n" in installed.out
+
+    program = tmp_path / "bin" / name
+    program.parent.mkdir()
+    path = os.pathsep.join([str(program.parent), str(Path(PROGRAM).parent), "/usr/bin", "/bin"])
+    for printed, outcome, more in (
+        (older, "warning", f", and this is {older.split(maxsplit=1)[0]}"),
+        (known.oldest, "ok", ""),
+        ("99.0.0-beta", "ok", ""),
+        ("unknown", "ok", ""),
+    ):
+        program.write_text(f'#!/bin/sh\necho "{printed}"\n', encoding="utf-8")
+        program.chmod(0o755)
+        (check,) = examined(machine, code=0, path=path)["versions"]
+        assert (check["outcome"], check["message"]) == (outcome, f"r{sentence}{more}")
+
+    program.unlink()
+    (check,) = examined(machine, code=0, path=path)["versions"]
+    assert check["outcome"] == "ok"
+
+
 def test_two_programs_on_the_path_are_reported(machine: Machine, tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:

@@ -26,7 +26,7 @@ __all__ = [
     "ARGUMENTS_ARE_UNSAFE",
     "Judging",
     "check_judging",
-    "check_reading",
+    "check_version",
     "plugins_that_judge",
     "removal",
     "who_is_judged",
@@ -41,7 +41,7 @@ _STARTERS: Final = (PROGRAM, "uvx", "pipx")
 """The programs that the plugin of Claude Code tries, in this order."""
 
 _PROGRAMS: Final[Mapping[str, str]] = {"claude-code": "claude", "opencode": "opencode"}
-"""The hosts whose records of an agent's work can be read."""
+"""The program of each host that judges reports, and whose records of the work can be read."""
 
 _MOST_BYTES = 1024 * 1024
 _VERSION_SECONDS = 10
@@ -168,30 +168,46 @@ def check_judging(
         )
 
 
-def check_reading(
+def check_version(
     host: Host, project: Path, environment: Mapping[str, str]
 ) -> Iterator[DoctorCheck]:
-    """Yield that reports are compared with what the host records, with its version.
+    """Yield what this version of the host can do: judge reports, record what agents do.
 
-    No version turns that off: the readers go by the form of what they read (D-105). Nothing for a
-    host without a reader, one that is not on the PATH or does not print its version,
-    and a project that turns the comparison off.
+    Only the oldest version counts; the readers of transcripts go by the form of what they read
+    (D-105). Only what is known of a version without running it, nothing for a host that has no
+    hooks.
     """
     name = _PROGRAMS.get(host.name)
     program = name and shutil.which(name, path=environment.get("PATH"))
-    if not program or read_policy(str(project))[0].evidence == "off":
+    # Claude Code prints its name after the version.
+    answer = asyncio.run(_printed_version(program, environment)) if program else ""
+    version = next(iter(answer.split()), "")[:40]
+    if host.oldest:
+        yield _against_oldest(host, version)
+
+    # A host without a reader, or one that does not print its version.
+    if name is None or not version or read_policy(str(project))[0].evidence == "off":
         return
 
-    answer = asyncio.run(_printed_version(program, environment))
-    # Claude Code prints its name after the version.
-    version = next(iter(answer.split()), "")[:40]
     known = {
         "claude-code": readers.claude_code.TESTED_VERSIONS,
         "opencode": readers.opencode.TESTED_VERSIONS,
     }[host.name]
-    if version:
-        tested = "" if version in known else f" (tested with {', '.join(known)})"
-        yield ok(host.title, f"reports are compared with what version {version} records{tested}")
+    tested = "" if version in known else f" (tested with {', '.join(known)})"
+    yield ok(host.title, f"reports are compared with what version {version} records{tested}")
+
+
+def _against_oldest(host: Host, version: str) -> DoctorCheck:
+    """Return from which version on reports are sent back; "" is a `version` that is not known."""
+    numbers, least = (
+        tuple(int(part) for part in each.split(".") if part.isdecimal())
+        for each in (version, host.oldest)
+    )
+    if numbers and numbers < least:
+        return warning(
+            "versions", f"{host.versions}, and this is {version}", f"update {host.title}"
+        )
+    return ok("versions", host.versions)
 
 
 async def _printed_version(program: str, environment: Mapping[str, str]) -> str:

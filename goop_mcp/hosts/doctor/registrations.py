@@ -28,7 +28,7 @@ from goop_mcp.hosts.doctor.judging import (
     ARGUMENTS_ARE_UNSAFE,
     Judging,
     check_judging,
-    check_reading,
+    check_version,
     plugins_that_judge,
     removal,
     who_is_judged,
@@ -98,7 +98,7 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Docto
 
         if servers or judges:
             used.append(host)
-            yield from check_reading(host, project, environment)
+            yield from check_version(host, project, environment)
 
         registered = registered or bool(servers)
 
