@@ -6,11 +6,12 @@ write to a project can write this file: no tokens, no database, no addresses, no
 """
 
 import json
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from importlib import import_module
+from itertools import chain, islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.services.small_files import read_whole
@@ -27,21 +28,40 @@ __all__ = [
     "CHECK_KEYS",
     "FILES",
     "NO_OPTIONS",
+    "PROTOCOLS",
     "TABLES",
+    "FileReader",
     "OptionsFile",
+    "file_reader",
+    "limited",
     "merged_severities",
     "read_options",
     "read_severities",
     "remarks_on_rules",
+    "severities_of",
+    "usable_values",
 ]
+
+FileReader: TypeAlias = Callable[[str, int], bytes | None]
+"""Returns the content of the file at a path from the project's folder, None where there is none.
+
+The number is how many bytes it has at most. Raises OSError.
+"""
 
 FILES: Final = ("goop-mcp.toml", "pyproject.toml")
 """Where options are read from, the first one that has any."""
 
 TABLES: Final = ("check", "hooks", "checks")
 
+PROTOCOLS: Final = "protocols"
+"""A table that later versions read; a digest of how replies are judged covers it already."""
+
 _MOST_BYTES: Final = 256 * 1024
 _MOST_NAMES: Final = 200
+_MOST_REMARKS: Final = 20
+# The parser takes a time for these that grows with the square of their number.
+_MOST_PARTS: Final = 64
+_DIVIDING: Final = str.maketrans(dict.fromkeys("=[]{},#", "\n"))
 _LEVELS: Final = ("error", "warning", "info", OFF)
 
 CANNOT_BE_LOWERED: Final = (
@@ -72,8 +92,8 @@ _CHOICES: Final[Mapping[str, tuple[object, ...]]] = {
 class OptionsFile(NamedTuple):
     """The options of a project; `source` is the name of their file, "" if there is none.
 
-    `tables` are those of TABLES that it has. `remarks` say what cannot be used, each with its line
-    and what to write instead; the rest counts. `text` is the whole file.
+    `tables` are those of TABLES that it has, and PROTOCOLS. `remarks` say what cannot be used, each
+    with its line and what to write instead; the rest counts. `text` is the whole file.
     """
 
     source: str = ""
@@ -135,14 +155,25 @@ class OptionsFile(NamedTuple):
 NO_OPTIONS: Final = OptionsFile()
 
 
-def read_options(project: str) -> OptionsFile:
+def file_reader(project: str) -> FileReader:
+    """Return the reader of the files in the folder `project`."""
+    return partial(_read_file, project)
+
+
+def _read_file(project: str, path: str, most: int) -> bytes | None:
+    return read_whole(f"{project}/{path}", most=most)
+
+
+def read_options(project: str, read: FileReader | None = None) -> OptionsFile:
     """Return the options of the folder `project`; what cannot be read is a remark, not an error.
 
-    `goop-mcp.toml` counts alone where it exists, also an empty one.
+    `goop-mcp.toml` counts alone where it exists, also an empty one. `read` replaces the reader of
+    the folder.
     """
+    read = read or file_reader(project)
     for source in FILES:
         try:
-            content = read_whole(f"{project}/{source}", most=_MOST_BYTES)
+            content = read(source, _MOST_BYTES)
         except OSError as error:
             if source == FILES[1]:
                 # Somebody else's file: whatever keeps it from being read is not about us.
@@ -168,6 +199,9 @@ def _parsed(source: str, content: bytes) -> OptionsFile | None:
 
     try:
         text = content.decode("utf-8-sig")
+        if any(map(_has_too_many_parts, text.splitlines())):
+            remark = f"{source} has a key of more than {_MOST_PARTS} parts; shorten it"
+            return OptionsFile(source, remarks=(remark,))
         values: object = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         remark = f"{source} is not valid TOML: {str(error)[:200]}; correct it"
@@ -184,29 +218,53 @@ def _parsed(source: str, content: bytes) -> OptionsFile | None:
             source, remarks=(f"{source}: tool.goop-mcp is not a table; expected one",)
         )
 
-    found = OptionsFile(source, text=text)
-    remarks: list[str] = []
-    tables: dict[str, Mapping[str, Any]] = {}
-    for name, table in values.items():
-        if name not in TABLES:
-            remarks.append(found.unknown(None, name, TABLES))
-        elif not isinstance(table, Mapping):
-            remarks.append(f"{found.place(name)}: {name} is not a table; write [{name}]")
-        else:
-            tables[name] = table
+    tables = {
+        name: values[name] for name in (*TABLES, PROTOCOLS) if isinstance(values.get(name), Mapping)
+    }
+    options = OptionsFile(source, tables, text=text)
 
-    options = found._replace(tables=tables)
+    return options._replace(
+        remarks=limited(
+            chain(_remarks_on_tables(options, values), _remarks_on_check(options)), source
+        )
+    )
+
+
+def limited(remarks: "Iterable[str]", source: str) -> tuple[str, ...]:
+    """Return the first remarks about a file; an agent may write one with any number of mistakes."""
+    kept = (*islice(remarks, _MOST_REMARKS + 1),)
+    if len(kept) <= _MOST_REMARKS:
+        return kept
+    return (*kept[:_MOST_REMARKS], f"{source}: there is more that cannot be used; fix this first")
+
+
+def _remarks_on_tables(options: OptionsFile, values: Mapping[str, Any]) -> "Iterator[str]":
+    for name in values:
+        if name not in TABLES:
+            yield options.unknown(None, name, TABLES)
+        elif name not in options.tables:
+            yield f"{options.place(name)}: {name} is not a table; write [{name}]"
+
+
+def _remarks_on_check(options: OptionsFile) -> "Iterator[str]":
     for key, value in options.table("check").items():
         if key not in CHECK_KEYS:
-            remarks.append(options.unknown("check", key, CHECK_KEYS))
+            yield options.unknown("check", key, CHECK_KEYS)
         elif not _is_usable(key, value):
             place, expected = options.place("check", key), CHECK_KEYS[key]
-            remarks.append(f"{place}: {key} is {str(value)[:60]!r}; expected {expected}")
+            yield f"{place}: {key} is {str(value)[:60]!r}; expected {expected}"
 
-    return options._replace(remarks=tuple(remarks))
+
+def _has_too_many_parts(line: str) -> bool:
+    if line.count(".") <= _MOST_PARTS or line.lstrip().startswith("#"):
+        return False
+    keys = line.translate(_DIVIDING).split("\n")
+    return any(sum(part.strip() != "" for part in key.split(".")) > _MOST_PARTS for key in keys)
 
 
 def _is_usable(key: str, value: object) -> bool:
+    if key not in CHECK_KEYS:
+        return False
     if key in _CHOICES:
         return value in _CHOICES[key] and isinstance(value, bool) == (key == "workspace")
     if key == "severity":
@@ -222,16 +280,24 @@ def _is_usable(key: str, value: object) -> bool:
     )
 
 
+def usable_values(check: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a table `check` that fit their keys."""
+    return {key: value for key, value in check.items() if _is_usable(key, value)}
+
+
 def read_severities(options: OptionsFile) -> Severities:
     """Return the severities that the table `check` chooses."""
-    table = options.table("check")
-    usable = {key: value for key, value in table.items() if _is_usable(key, value)}
+    return severities_of(usable_values(options.table("check")), source=options.source)
+
+
+def severities_of(check: Mapping[str, Any], *, source: str) -> Severities:
+    """Return the severities that the usable values of a table `check` of `source` choose."""
     return merged_severities(
         NO_CHANGES,
-        select=tuple(usable.get("select", ())),
-        ignore=tuple(usable.get("ignore", ())),
-        levels=usable.get("severity", {}),
-        source=options.source,
+        select=tuple(check.get("select", ())),
+        ignore=tuple(check.get("ignore", ())),
+        levels=check.get("severity", {}),
+        source=source,
     )
 
 

@@ -4,19 +4,41 @@ They stand in `.goopspec/hooks.json`, or in the table `hooks` of the project's o
 """
 
 import json
-import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from goop_mcp.services.options_file import OptionsFile, read_options, read_severities
-from goop_mcp.services.small_files import read_whole
+from goop_mcp.services.options_file import (
+    NO_OPTIONS,
+    PROTOCOLS,
+    FileReader,
+    OptionsFile,
+    file_reader,
+    limited,
+    read_options,
+    severities_of,
+    usable_values,
+)
 from goop_mcp.validation.severities import NO_CHANGES, Severities
 from goop_mcp.workflow.agents import fits_agent
 
 if TYPE_CHECKING:
     from goop_mcp.validation.findings import Mode
 
-__all__ = ["CLAIM_SECONDS", "FILE", "HOST_CAP", "StopPolicy", "read_policy"]
+__all__ = [
+    "CLAIM_SECONDS",
+    "FILE",
+    "HOST_CAP",
+    "KEYS",
+    "ProjectSettings",
+    "StopPolicy",
+    "Tables",
+    "policy_of",
+    "read_policy",
+    "read_project_settings",
+]
+
+Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""The usable values of `check` and `hooks`, and `protocols` as it is, each if it has any."""
 
 FILE: Final = ".goopspec/hooks.json"
 HOST_CAP: Final = 7
@@ -73,35 +95,83 @@ class StopPolicy(NamedTuple):
         return fits_agent(agent, self.agents) and not fits_agent(agent, self.exempt)
 
 
+class ProjectSettings:
+    """What the files of a project say about judging: `tables`, from `options` and FILE.
+
+    `remarks` say what cannot be used; the rest counts. `in_file` are the keys of `hooks` that stand
+    in FILE.
+    """
+
+    # Every hook defines this class, and a named tuple takes ten times as long to define.
+    __slots__ = ("in_file", "options", "remarks", "tables")
+
+    def __init__(
+        self,
+        tables: Tables,
+        options: OptionsFile = NO_OPTIONS,
+        remarks: tuple[str, ...] = (),
+        in_file: frozenset[str] = frozenset(),
+    ) -> None:
+        self.tables, self.options, self.remarks, self.in_file = tables, options, remarks, in_file
+
+    @property
+    def policy(self) -> StopPolicy:
+        """The policy by exactly these settings."""
+        return policy_of(self.tables, source=self.options.source)
+
+
+def policy_of(tables: Tables, *, source: str) -> StopPolicy:
+    """Return the policy by usable values, which were read from `source`."""
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in tables.get("hooks", {}).items()
+    }
+    return StopPolicy(**given, severities=severities_of(tables.get("check", {}), source=source))
+
+
 def read_policy(project: str) -> tuple[StopPolicy, tuple[str, ...]]:
     """Return the policy of the project, and a message for each unusable part of its files.
 
     Such a part has its default, so that a typing error does not disable the rest. A key that both
     files have counts as in the options.
     """
-    options = read_options(project)
+    settings = read_project_settings(project)
+    return settings.policy, settings.remarks
+
+
+def read_project_settings(project: str, read: FileReader | None = None) -> ProjectSettings:
+    """Return the settings of the folder `project`; `read` replaces the reader of its files."""
+    read = read or file_reader(project)
+    options = read_options(project, read)
     table = options.table("hooks")
-    values, remarks = _read_file(project)
+    values, remarks = _read_file(read)
     remarks += [
         f"{FILE}: {key} is also in {options.place('hooks', key)}, which counts; remove one of them"
         for key in values.keys() & table.keys()
-        if key in _KEYS
+        if key in KEYS
     ]
-    usable = {**_usable(values, FILE, remarks), **_usable(table, options, remarks)}
-    given: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in usable.items()
+    remarks += limited(_unusable(values, FILE), FILE)
+    remarks += limited(_unusable(table, options), options.source)
+    in_file, in_options = _usable(values), _usable(table)
+    tables: dict[str, Mapping[str, Any]] = {
+        "check": usable_values(options.table("check")),
+        "hooks": {**in_file, **in_options},
+        # Dates become texts: what is compared is what JSON can hold.
+        PROTOCOLS: json.loads(json.dumps(options.table(PROTOCOLS), default=str)),
     }
-    policy = StopPolicy(**given, severities=read_severities(options))
 
-    return policy, (*sorted(remarks), *options.remarks)
+    return ProjectSettings(
+        {name: values for name, values in tables.items() if values},
+        options,
+        (*sorted(remarks), *options.remarks),
+        frozenset(in_file.keys() - in_options.keys()),
+    )
 
 
-def _read_file(project: str) -> tuple[Mapping[str, object], list[str]]:
+def _read_file(read: FileReader) -> tuple[Mapping[str, object], list[str]]:
     """Return the values of `.goopspec/hooks.json`, and what keeps it from being read."""
     try:
-        # `os.path` instead of pathlib, which is slow to import.
-        place = os.path.join(project, *FILE.split("/"))  # noqa: PTH118
-        content = read_whole(place, most=_MOST_BYTES)
+        content = read(FILE, _MOST_BYTES)
     except OSError as error:
         return {}, [f"{FILE} cannot be read ({error.strerror or error}); the defaults hold"]
 
@@ -124,27 +194,23 @@ def _read_file(project: str) -> tuple[Mapping[str, object], list[str]]:
     return values, []
 
 
-def _usable(
-    values: Mapping[str, object], source: str | OptionsFile, remarks: list[str]
-) -> dict[str, Any]:
-    """Return the values that fit their keys; `remarks` receives a sentence for each other one."""
-    usable: dict[str, Any] = {}
+def _unusable(values: Mapping[str, object], source: str | OptionsFile) -> Iterator[str]:
+    """Yield a sentence for each key that is not known or does not fit."""
     for key, value in values.items():
-        known = _KEYS.get(key)
-        if known is None:
-            remarks.append(
-                f"{source}: there is no key {key[:60]!r}; known are {', '.join(_KEYS)}"
+        if key not in KEYS:
+            yield (
+                f"{source}: there is no key {key[:60]!r}; known are {', '.join(KEYS)}"
                 if isinstance(source, str)
-                else source.unknown("hooks", key, _KEYS)
+                else source.unknown("hooks", key, KEYS)
             )
-        elif known[0](value):
-            usable[key] = value
-        else:
+        elif not KEYS[key][0](value):
             place = source if isinstance(source, str) else source.place("hooks", key)
-            shown = json.dumps(value, default=str)[:60]
-            remarks.append(f"{place}: {key} is {shown}; expected {known[1]}; the default holds")
+            shown, expected = json.dumps(value, default=str)[:60], KEYS[key][1]
+            yield f"{place}: {key} is {shown}; expected {expected}; the default holds"
 
-    return usable
+
+def _usable(values: Mapping[str, object]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key in KEYS and KEYS[key][0](value)}
 
 
 def _one_of(*words: str) -> tuple[Callable[[object], bool], str]:
@@ -161,7 +227,7 @@ def _is_patterns(value: object) -> bool:
 
 _SWITCH: Final = (lambda value: isinstance(value, bool), "true or false")
 _PATTERNS: Final = (_is_patterns, 'a list of patterns such as ["goop-*"]')
-_KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
+KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "agents": _PATTERNS,
     "exempt": _PATTERNS,
     "main": _one_of("present", "required", "ignored"),
@@ -182,3 +248,4 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "evidence": _one_of("observed", "off"),
     "require_evidence": _one_of("claimed", "observed", "recorded"),
 }
+"""Every key of the table `hooks` with what is usable, and how a message describes it."""

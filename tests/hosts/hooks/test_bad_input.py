@@ -13,6 +13,7 @@ from tests.cli.running import SECONDS, environment, run, run_command, run_in_she
 from tests.hosts.hooks.hooks import BAD, GOOD, Host
 from tests.repository import ROOT
 from tests.store.hostile_databases import FOREIGN_OBJECTS, FOREIGN_VALUES, plant
+from tests.workspace.true_projects import write
 
 EVENT = "SubagentStop"
 
@@ -301,3 +302,28 @@ def test_the_hook_ends_before_the_host_ends_it() -> None:
     for event, entries in json.loads(plugin.read_text(encoding="utf-8"))["hooks"].items():
         own = hook._SECONDS_TO_RECORD if event in hook._MAY_RECORD else hook._SECONDS
         assert all(own < each["timeout"] for entry in entries for each in entry["hooks"]), event
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("goop-mcp.toml", "[hooks]\n" + "".join(f"k{number} = 1\n" for number in range(20_000))),
+        ("goop-mcp.toml", "[check]\n" + "".join(f"k{number} = 1\n" for number in range(20_000))),
+        ("goop-mcp.toml", "".join(f"[k{number}]\n" for number in range(20_000))),
+        ("goop-mcp.toml", f"a{'.a' * 100_000} = 1\n"),
+        (
+            "goop-mcp.toml",
+            f"[hooks]\nagents = {json.dumps(['*a' * 100 + str(n) for n in range(99)] + ['*'])}\n",
+        ),
+        (".goopspec/hooks.json", json.dumps({f"k{number}": 1 for number in range(5_000)})),
+    ],
+    ids=["hooks", "check", "tables", "parts", "patterns", "json"],
+)
+def test_a_file_that_takes_long_to_read_does_not_stop_the_judge(
+    host: Host, file: str, text: str
+) -> None:
+    host.send("SessionStart")
+    write(host.project, file, text)
+    answer = host.send(EVENT)
+    assert answer.reason
+    assert len(answer.ended.err) < 10_000
