@@ -24,6 +24,7 @@ from goop_mcp.cli.options import (
     RULES,
     WrongCallError,
     completing,
+    name_weakened,
     opened_workspace,
     project_folder,
     text_of_report,
@@ -251,6 +252,7 @@ def check(
     options = read_options(str(project_folder(project)))
     chosen = _Chosen(context, options)
     severities = _severities(options, select, ignore, rules)
+    name_weakened(project_folder(project), base=base)
     expected = Expectations(
         agent=agent,
         phase=phase,

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import os
+import re
 import shlex
 import sys
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from goop_mcp import services
 from goop_mcp.cli.completion import file_names, folder_names
 from goop_mcp.cli.streams import complain, standard_input
 from goop_mcp.context import AppContext
-from goop_mcp.errors import UnknownNameError
+from goop_mcp.errors import GoopError, UnknownNameError
 from goop_mcp.protocols import FAMILIES
 from goop_mcp.services.user_files import STDIN, read_short_text
 from goop_mcp.settings import read_settings
@@ -38,6 +39,7 @@ __all__ = [
     "WrongCallError",
     "completing",
     "file_or_report",
+    "name_weakened",
     "opened_application",
     "opened_workspace",
     "project_folder",
@@ -48,6 +50,7 @@ __all__ = [
 
 _TENANT_OF_CALL: Final = "goop_mcp.tenant"
 _ABOVE_IS_NAMED: Final = "goop_mcp.above"
+_FULL_ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class WrongCallError(click.ClickException):
@@ -108,6 +111,27 @@ def project_folder(project: str | None) -> "Path":
     folder = read_settings(os.environ, project=project).project
     _name_project_above(folder, named=project)
     return folder
+
+
+def name_weakened(project: "Path", *, base: str | None = None) -> None:
+    """Print which settings of the project weaken how reports are judged, if nobody confirmed them.
+
+    They are in force, because a person or CI runs the command. `base` is the commit to compare
+    with, where it is a full id; otherwise that is the one that is checked out.
+    """
+    try:
+        commit = base if base is not None and _FULL_ID.fullmatch(base) else "HEAD"
+        found = services.confirmed_settings.unconfirmed(str(project), commit)
+    except GoopError as error:
+        complain(f"note: {error}")
+        return
+
+    if found is not None:
+        what, file = found
+        complain(
+            f"note: settings that weaken how reports are judged are in force: {what}. If they are"
+            f" right, commit them or run goop-mcp trust {shlex.quote(file)}"
+        )
 
 
 def _name_project_above(folder: "Path", *, named: str | None) -> None:

@@ -15,6 +15,7 @@ from goop_mcp.cli.options import (
     PROJECT_ID,
     PROTOCOL,
     TENANT,
+    name_weakened,
     opened_application,
     project_folder,
     read_fields,
@@ -221,6 +222,7 @@ def record_command(
 
     A report that is not accepted is not recorded; what is wrong is printed.
     """
+    name_weakened(application.settings.project)
     recorded = record_report(
         read_reply(file, stdin=standard_input()),
         RoutingContext(),

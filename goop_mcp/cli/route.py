@@ -14,6 +14,7 @@ from goop_mcp.cli.options import (
     RULES,
     WORKSPACE_BY_PROJECT,
     file_or_report,
+    name_weakened,
     opened_workspace,
     project_folder,
     text_of_report,
@@ -88,6 +89,7 @@ def route(
     )
     mode: Mode = "strict" if strict else "lenient"
     home = project_folder(project)
+    name_weakened(home)
     # Where a decision is taken the claims count, and a project of ours can verify them (F-15).
     in_project = home.joinpath(FOLDER).is_dir()
     verifies = in_project if workspace is None else workspace

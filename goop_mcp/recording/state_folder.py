@@ -1,5 +1,6 @@
 """Where this user's machine keeps what belongs to no project; cheap, because hooks ask."""
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -9,7 +10,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from goop_mcp.validation.claims import CheckClaim
 
-__all__ = ["TRUSTED_FILE", "may_be_recorded", "recorder_folder", "state_folder"]
+__all__ = [
+    "TRUSTED_FILE",
+    "may_be_recorded",
+    "may_be_trusted",
+    "recorder_folder",
+    "state_folder",
+]
 
 TRUSTED_FILE: Final = "trusted.json"
 """The file of `recorder_folder` with what a person trusts."""
@@ -47,3 +54,12 @@ def may_be_recorded(checks: "Iterable[CheckClaim]") -> bool:
     """Return whether looking for recorded runs of `checks` can find any."""
     # The first run creates the key.
     return any(check.run for check in checks) or os.access(f"{recorder_folder()}/key", os.F_OK)
+
+
+def may_be_trusted(path: str) -> bool:
+    """Return whether looking for what a person trusts at `path` can find anything."""
+    try:
+        with open(f"{recorder_folder()}/{TRUSTED_FILE}", "rb") as file:  # noqa: PTH123
+            return json.dumps(path).encode("ascii") in file.read()
+    except OSError:
+        return False

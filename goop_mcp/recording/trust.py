@@ -15,7 +15,15 @@ from typing import Final
 from goop_mcp.errors import GoopError
 from goop_mcp.recording.state_folder import TRUSTED_FILE, recorder_folder
 
-__all__ = ["TrustError", "content_digest", "is_trusted", "trust"]
+__all__ = [
+    "TrustError",
+    "content_digest",
+    "forget",
+    "is_trusted",
+    "trust",
+    "trusted_digest",
+    "trusted_files",
+]
 
 _MOST_FILES: Final = 1_000
 _MOST_BYTES: Final = 1024 * 1024
@@ -33,7 +41,17 @@ def content_digest(content: bytes) -> str:
 
 def is_trusted(file: Path, digest: str) -> bool:
     """Return whether a person trusted `file` with exactly this digest. Raises TrustError."""
-    return _read().get(_key(file)) == digest
+    return trusted_digest(file) == digest
+
+
+def trusted_digest(file: Path) -> str | None:
+    """Return the digest with which a person trusted `file`, None without. Raises TrustError."""
+    return _read().get(_key(file))
+
+
+def trusted_files() -> dict[str, str]:
+    """Return the digest of each trusted file by its path, the newest last. Raises TrustError."""
+    return _read()
 
 
 def trust(file: Path, digest: str) -> None:
@@ -42,8 +60,15 @@ def trust(file: Path, digest: str) -> None:
     # Written last, so that the oldest are the first to be forgotten.
     trusted.pop(_key(file), None)
     trusted[_key(file)] = digest
-    kept = dict(list(trusted.items())[-_MOST_FILES:])
+    _write(dict(list(trusted.items())[-_MOST_FILES:]))
 
+
+def forget(file: Path) -> None:
+    """Trust `file` no longer. Raises TrustError."""
+    _write({name: digest for name, digest in _read().items() if name != _key(file)})
+
+
+def _write(trusted: dict[str, str]) -> None:
     # Renamed when it is whole: a process that is killed here must not make everybody lose trust.
     path = Path(recorder_folder()) / TRUSTED_FILE
     temporary = path.with_name(f".{TRUSTED_FILE}.{secrets.token_hex(4)}")
@@ -51,13 +76,13 @@ def trust(file: Path, digest: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-            json.dump(kept, opened, indent=1)
+            json.dump(trusted, opened, indent=1)
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise TrustError(
-            f"{path} cannot be written ({(error.strerror or str(error)).lower()}), so nothing is"
-            " trusted"
+            f"{path} cannot be written ({(error.strerror or str(error)).lower()}), so what is"
+            " trusted stays as it was"
         ) from None
 
 

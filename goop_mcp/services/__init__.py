@@ -11,6 +11,7 @@ __all__ = [
     "build_report",
     "check_workspace",
     "claimed_symbols",
+    "confirmed_settings",
     "counters",
     "draft_request",
     "fill_template",
@@ -41,7 +42,9 @@ __all__ = [
     "stats_page",
     "task_gate",
     "transcripts",
+    "trusted_settings",
     "verify_runs",
+    "weakening",
 ]
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
         build_report,
         check_workspace,
         claimed_symbols,
+        confirmed_settings,
         counters,
         draft_request,
         fill_template,
@@ -79,7 +83,9 @@ if TYPE_CHECKING:
         stats_page,
         task_gate,
         transcripts,
+        trusted_settings,
         verify_runs,
+        weakening,
     )
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

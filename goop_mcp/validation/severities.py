@@ -34,6 +34,11 @@ class Severities(NamedTuple):
 
     def of(self, rule: str, usual: "Severity") -> "Severity | None":
         """Return the severity of `rule`, an id, which is `usual` without changes; None for off."""
+        chosen = self.level(rule, usual)
+        return None if chosen == OFF else usual.__class__(chosen)
+
+    def level(self, rule: str, usual: str) -> str:
+        """Return the severity of `rule` as `of` does, "off" included."""
         family = rule.partition("/")[0]
         chosen: str = usual
         if self.selected and rule not in self.selected and family not in self.selected:
@@ -46,14 +51,27 @@ class Severities(NamedTuple):
                     chosen = severity
 
         if self.is_fixed(rule, usual) and _RANKS[chosen] > _RANKS[usual]:
-            return usual
-        return None if chosen == OFF else usual.__class__(chosen)
+            chosen = usual
+        return chosen
+
+    def is_below(self, other: "Severities", rule: str, usual: str) -> bool:
+        """Whether `rule` counts less than by `other`."""
+        return _rank(self.level(rule, usual)) > _rank(other.level(rule, usual))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The rules and families that are named; all others count alike."""
+        return frozenset((*self.selected, *(name for name, _ in self.changes)))
 
     @staticmethod
-    def is_fixed(rule: str, usual: "Severity") -> bool:
+    def is_fixed(rule: str, usual: str) -> bool:
         """Whether nobody may lower the severity of `rule`."""
         is_of_family = rule.partition("/")[0] in _FIXED_FAMILIES
         return usual == "error" and (is_of_family or rule.endswith(_NO_ENVELOPE))
+
+
+def _rank(severity: str) -> int:
+    return _RANKS[severity]
 
 
 NO_CHANGES: Final = Severities()

@@ -167,6 +167,30 @@ class Repository:
 
         return words[0] if words[1:] == ["commit"] else None
 
+    def texts(self, commit: str, paths: Sequence[str]) -> dict[str, bytes] | None:
+        """Return the content of each of `paths`, from this folder, that is a file in `commit`.
+
+        `commit` is an id or HEAD. Links within the repository are followed. None without such a
+        commit. Raises GitError.
+        """
+        names = [f"{commit}^{{commit}}", *(f"{commit}:./{path}" for path in paths)]
+        answer, found, at = self._run(["cat-file", "--follow-symlinks", "--batch"], names), {}, 0
+        for name in names:
+            end = answer.index(b"\n", at)
+            words = answer[at:end].split()
+            at = end + 1
+            # "NAME missing", else a line with a size, that many bytes, and a line feed.
+            if not words[-1].isdigit():
+                continue
+            content = answer[at : at + int(words[-1])]
+            at += len(content) + 1
+            if words[1:2] in ([b"blob"], [b"commit"]):
+                found[name] = content
+
+        if names[0] not in found:
+            return None
+        return {path: found[n] for path, n in zip(paths, names[1:], strict=True) if n in found}
+
     def parents(self) -> tuple[str, ...] | None:
         """Return the parents of the checked-out commit, None if there is no commit yet."""
         try:

@@ -7,6 +7,7 @@ from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError, StoreError, StoreVersionError
 from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.protocols import RULES
+from goop_mcp.services.confirmed_settings import unconfirmed
 from goop_mcp.services.options_file import read_options, read_severities, remarks_on_rules
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.settings import SettingsError
@@ -41,6 +42,18 @@ def check_project(application: AppContext) -> Iterator[DoctorCheck]:
     unusable = (*read_policy(str(files.root))[1], *remarks_on_rules(options, RULES))
     for remark in unusable:
         yield warning("project", remark, "fix the file, or remove it")
+    try:
+        weakened = unconfirmed(str(files.root), "HEAD")
+    except GoopError as error:
+        yield warning("project", str(error), "look at the file")
+    else:
+        if weakened is not None:
+            what, file = weakened
+            yield warning(
+                "project",
+                f"settings that weaken how reports are judged: {what}",
+                f"if they are right, commit them or run goop-mcp trust {file}",
+            )
     for note in read_severities(options).notes:
         yield ok("project", f"severity changed by the project: {note}")
 

@@ -4,7 +4,9 @@ They stand in `.goopspec/hooks.json`, or in the table `hooks` of the project's o
 """
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from goop_mcp.services.options_file import (
@@ -35,6 +37,8 @@ __all__ = [
     "policy_of",
     "read_policy",
     "read_project_settings",
+    "trust_place",
+    "usable_tables",
 ]
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -119,6 +123,17 @@ class ProjectSettings:
         """The policy by exactly these settings."""
         return policy_of(self.tables, source=self.options.source)
 
+    def file_of(self, table: str, key: str) -> str:
+        """Return the path of the file that has the key, "" if none has it."""
+        if table == "hooks" and key in self.in_file:
+            return FILE
+        return self.options.source if key in self.tables.get(table, {}) else ""
+
+    def place(self, table: str, key: str) -> str:
+        """Return where the key stands, with its line where that is known; "" if no file has it."""
+        file = self.file_of(table, key)
+        return self.options.place(table, key) if file and file != FILE else file
+
 
 def policy_of(tables: Tables, *, source: str) -> StopPolicy:
     """Return the policy by usable values, which were read from `source`."""
@@ -166,6 +181,32 @@ def read_project_settings(project: str, read: FileReader | None = None) -> Proje
         (*sorted(remarks), *options.remarks),
         frozenset(in_file.keys() - in_options.keys()),
     )
+
+
+def usable_tables(values: object) -> Tables:
+    """Return what is usable of settings that were kept in a file, where others may write."""
+    tables = values if isinstance(values, Mapping) else {}
+    check, hooks = (
+        table if isinstance(table := tables.get(name), Mapping) else {}
+        for name in ("check", "hooks")
+    )
+    usable = {
+        "check": usable_values(check),
+        "hooks": {
+            key: value for key, value in hooks.items() if key in KEYS and KEYS[key][0](value)
+        },
+        PROTOCOLS: tables.get(PROTOCOLS),
+    }
+    return {name: table for name, table in usable.items() if table and isinstance(table, Mapping)}
+
+
+def trust_place(project: str) -> str:
+    """Return the path that stands for the settings of `project` among trusted files."""
+    # Otherwise no folder can have this path, and nothing is trusted there.
+    with suppress(OSError, ValueError):
+        # `os.path` instead of pathlib, which is slow to import.
+        project = os.path.realpath(project)
+    return os.path.join(project, FILE.partition("/")[0], "settings")  # noqa: PTH118
 
 
 def _read_file(read: FileReader) -> tuple[Mapping[str, object], list[str]]:
