@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from goop_mcp.services.held_settings import HeldSettings
     from goop_mcp.services.project_context import ProjectContext
+    from goop_mcp.services.stop_hooks.judged_by import JudgedBy
     from goop_mcp.settings import Settings
     from goop_mcp.store.interface import Store
     from goop_mcp.validation.rules import Rule, RuleBook
@@ -39,10 +41,25 @@ class AppContext:
         self._opening = Lock()
         self._recovered = False
         self._recovery_lock = Lock()
+        self._held: HeldSettings | None = None
 
     def watch(self, watched: "Callable[[Store], Store]") -> None:
         """Wrap the database with `watched`, to measure it; call it before the first access."""
         self._watched = watched
+
+    def hold_settings(self, held: "HeldSettings") -> None:
+        """Judge replies by `held` from now on, because agents are at work; looks at it once."""
+        self._held = held
+        held.policy()
+
+    @property
+    def held_settings(self) -> "HeldSettings | None":
+        """What `hold_settings` was given, None where the files of the project count as they are."""
+        return self._held
+
+    def judged_by(self) -> "JudgedBy | None":
+        """Return what replies are judged by, None for the files of the project as they are."""
+        return None if self._held is None else self._held.judged_by()
 
     @property
     def store(self) -> "Store":
@@ -88,7 +105,10 @@ class AppContext:
     def project_context(self) -> "ProjectContext":
         """Database and files together, for callers that only read."""
         return services.project_context.ProjectContext(
-            store=self.store, files=self.files, writes_files=self.settings.writes_files
+            store=self.store,
+            files=self.files,
+            writes_files=self.settings.writes_files,
+            judged_by=self.judged_by,
         )
 
     @property

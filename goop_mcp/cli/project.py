@@ -24,8 +24,8 @@ from goop_mcp.cli.streams import complain, emit_json, person_at_terminal, show
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError, StoreError, UnknownNameError
 from goop_mcp.memory.times import utc_now, written
+from goop_mcp.services.held_settings import HeldSettings
 from goop_mcp.services.project_steps import ProjectStep, StepArgumentError, StepResult
-from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.settings import SettingsError
 from goop_mcp.workflow.phases import PHASES
 from goop_mcp.workspace.layout import FOLDER
@@ -86,6 +86,9 @@ def _step(command: Callable[..., ProjectStep | _RunDecision]) -> Callable[..., i
     ) -> int:
         step = command(**values)
         with opened_application(project, database=database, project_id=project_id) as application:
+            # An agent may run it, and a decision that nobody confirms is for a person to allow.
+            held = HeldSettings(str(application.settings.project), base=lambda: "HEAD")
+            application.hold_settings(held)
             try:
                 # A pipe on either side means that a program runs the command, or reads its answer.
                 asks = form == "text" and all(
@@ -101,6 +104,10 @@ def _step(command: Callable[..., ProjectStep | _RunDecision]) -> Callable[..., i
             except GoopError as error:
                 complain(str(error))
                 return REFUSED
+
+            is_open = result.status == "waiting" and result.action == "decide"
+            if is_open and (line := held.message()) is not None:
+                complain(line)
 
         if form == "json":
             emit_json(result.to_dict())
@@ -172,7 +179,7 @@ def _decided(application: AppContext, decision: _RunDecision, *, asks: bool) -> 
             return StepResult(status="refused", action="decide", message=f"{task}: not decided.")
         is_open = answer is None
     else:
-        is_open = read_policy(str(application.files.root))[0].confirm_decisions
+        is_open = application.project_context.policy.confirm_decisions
         by = f"reported by {by}"
     if is_open:
         command = f"goop-mcp project decide --run {run} --task {task} --choice {choice}"

@@ -13,7 +13,7 @@ import click
 
 from goop_mcp import delegation, services
 from goop_mcp.cli.display import event_json, event_line, show_run_lines, shown_live
-from goop_mcp.cli.options import WrongCallError
+from goop_mcp.cli.options import WrongCallError, name_weakened
 from goop_mcp.cli.streams import complain, emit, show, start_log, terminal_width
 from goop_mcp.context import AppContext
 from goop_mcp.delegation.agents import agent_makers, commands_of
@@ -29,6 +29,7 @@ from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
 from goop_mcp.retry.attempts import Outcome
 from goop_mcp.server.telemetry_export import start_exporting
+from goop_mcp.services.held_settings import HeldSettings, KeptSession
 from goop_mcp.services.record_attempts import record_attempts
 from goop_mcp.services.runs import read_view, record_task
 from goop_mcp.services.task_replies import TaskJudge
@@ -39,6 +40,7 @@ from goop_mcp.workspace.layout import FOLDER
 __all__ = [
     "A_PERSON",
     "at_terminal",
+    "hold_settings",
     "is_project",
     "judge_of",
     "may_run",
@@ -116,6 +118,7 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
     """Work on a run until it has ended or waits for a person; return the exit code."""
     start_log(settings)
     with AppContext(settings) as application:
+        hold_settings(application, run)
         ledger = Ledger(application.store)
         view = read_view(application.store, run)
         makers = agent_makers(view.graph, project=settings.project)
@@ -186,6 +189,7 @@ def run_all_here(
 
     most = parallel or _PARALLEL
     with AppContext(settings) as application:
+        hold_settings(application)
         maker = RunnerMaker(
             Ledger(application.store),
             project=settings.project,
@@ -254,8 +258,27 @@ def judge_of(application: AppContext) -> TaskJudge | None:
     """Return what verifies the claims of tasks in the project, None outside of one."""
     if not is_project(application):
         return None
-    settings = application.settings
-    return TaskJudge(settings.project, lambda: application.store, application.rules)
+    return TaskJudge(
+        application.settings.project,
+        lambda: application.store,
+        application.rules,
+        application.held_settings,
+    )
+
+
+def hold_settings(
+    application: AppContext, run: str | None = None, *, has_begun: bool = False
+) -> None:
+    """Judge replies by the settings as they are now; those of a `run` as it first began here.
+
+    They count although they weaken, since a person runs the command and reads what does.
+    `has_begun` is whether an agent may have worked before this process looks at them.
+    """
+    kept = None if run is None else KeptSession(state_folder(os.environ), f"run {run}")
+    project = application.settings.project
+    name_weakened(project)
+    base = (lambda: "HEAD") if has_begun else None
+    application.hold_settings(HeldSettings(str(project), kept=kept, base=base, say=complain))
 
 
 def is_project(application: AppContext) -> bool:

@@ -16,6 +16,7 @@ from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError, 
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.running import (
     A_PERSON,
+    hold_settings,
     is_project,
     judge_of,
     may_run,
@@ -325,6 +326,7 @@ def finish(
     """
     reply = file.read(_MOST_REPORT + 1)
     with opened_application(project, database=database, project_id=project_id) as application:
+        hold_settings(application, run, has_begun=True)
         by = person_at_terminal()
         verdict = finish_task(
             application.store,

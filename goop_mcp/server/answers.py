@@ -48,6 +48,7 @@ __all__ = [
     "status_answer",
     "step_answer",
     "verdict_answer",
+    "with_line",
     "without_secrets",
 ]
 
@@ -101,6 +102,16 @@ def cap(result: CallToolResult) -> CallToolResult:
             content[index] = TextContent(type="text", text=text)
 
     return result.model_copy(update={"content": content})
+
+
+def with_line(result: CallToolResult, line: str) -> CallToolResult:
+    """Return `result` with a line for a person at the end of its text, and as `note`."""
+    content = [*result.content]
+    if content and isinstance(first := content[0], TextContent):
+        content[0] = TextContent(type="text", text=f"{first.text}\nnote: {line}")
+    structure = {**(result.structured_content or {}), "note": line}
+
+    return result.model_copy(update={"content": content, "structured_content": structure})
 
 
 def without_secrets(text: str) -> str:

@@ -21,6 +21,7 @@ from goop_mcp.server.scopes import ALL_SCOPES
 from goop_mcp.server.server import GoopServer
 from goop_mcp.server.subscriptions import Subscriptions
 from goop_mcp.server.tools.registry import offered_tools
+from goop_mcp.services.held_settings import HeldSettings
 from goop_mcp.settings import Settings
 
 __all__ = ["create_server"]
@@ -81,6 +82,9 @@ def create_server(
     application = AppContext(settings) if application is None else application
     # A lambda, so that the module of the measuring store is loaded with the first store only.
     application.watch(lambda opened: store.measured.MeasuredStore(opened))  # noqa: PLW0108
+    # Agents call it from now on, and may write the files that say how they are judged.
+    held = HeldSettings(str(settings.project))
+    application.hold_settings(held)
     interval = _FILES_INTERVAL if settings.database_in_a_file else _SERVER_INTERVAL
     subscriptions = Subscriptions(ETags(application), interval=interval)
     offered = offered_tools(application)
@@ -110,6 +114,7 @@ def create_server(
     server.middleware.insert(0, without_stale_state({"update_project"}))
     server.observe()
     server.compare_fewer_headers()
+    server.say_once(held.message)
     server.allow_without_token(without_token)
     server.serve_subscriptions(subscriptions)
     add_resources(

@@ -53,7 +53,7 @@ from goop_mcp.errors import (
     RuleFailedError,
     UnknownNameError,
 )
-from goop_mcp.server.answers import cap, without_secrets
+from goop_mcp.server.answers import cap, with_line, without_secrets
 from goop_mcp.server.arguments import argument_errors, as_meant, has_unknown_names
 from goop_mcp.server.clients import client_of_message
 from goop_mcp.server.message_limits import forget_answered
@@ -84,6 +84,7 @@ class GoopServer(SdkServer):
 
     _missing: Callable[[Collection[str]], Collection[str]] = staticmethod(lambda _: ())
     _types: Mapping[str, Callable[..., str]] = {}
+    _line: Callable[[], str | None] = staticmethod(lambda: None)
     # Overridden once settings are read: a server in tests, or in a process of its own, has one
     # caller.
     _without_token: Collection[str] = ALL_SCOPES
@@ -176,6 +177,10 @@ class GoopServer(SdkServer):
         """List no resource that `missing` returns for all addresses; it runs on a worker thread."""
         self._missing = missing
 
+    def say_once(self, line: Callable[[], str | None]) -> None:
+        """Add what `line` returns after a call of a tool to its answer and the log."""
+        self._line = line
+
     def declare_types(self, template: str, type_of: Callable[..., str]) -> None:
         """Give resources read through `template` the media type `type_of(**parameters)`.
 
@@ -265,7 +270,13 @@ class GoopServer(SdkServer):
 
             raise ToolError(_explain(f"the tool {name}", error)) from error
 
-        return cap(result) if isinstance(result, CallToolResult) else result
+        if not isinstance(result, CallToolResult):
+            return result
+        if (line := self._line()) is not None:
+            _logger.warning("%s", line)
+            result = with_line(result, line)
+
+        return cap(result)
 
     async def read_resource(
         self, uri: AnyUrl | str, context: _AnyContext | None = None

@@ -21,6 +21,7 @@ from goop_mcp.redaction import redact_structure
 from goop_mcp.services.hand_over import REQUEST_FIELDS, hand_over_request
 from goop_mcp.services.json_objects import kind_of
 from goop_mcp.services.project_expectations import expect_of_project
+from goop_mcp.services.stop_hooks.judged_by import JudgedBy
 from goop_mcp.validation.escaping import FORBIDDEN
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.families import Family
@@ -158,14 +159,20 @@ class BuiltReport:
 
 
 def build_report(
-    fields: Mapping[str, object], *, protocol: str = "goop_report", project: Path, now: str
+    fields: Mapping[str, object],
+    *,
+    protocol: str = "goop_report",
+    project: Path,
+    judged_by: JudgedBy | None = None,
+    now: str,
 ) -> BuiltReport:
     """Return the envelope of `protocol` that is written from `fields` (see FIELDS).
 
     None stands for an absent field; secrets are removed first. The folder `project` gives the
-    profile and the names of its agents. `now`, ISO 8601 in UTC, is the timestamp of a speckit
-    answer without one. Raises UnknownNameError for an unknown protocol or field, and
-    ReportFieldsError for a value that is missing or that our validator does not accept.
+    profile and the names of its agents, `judged_by` those that hold where agents work. `now`, ISO
+    8601 in UTC, is the timestamp of a speckit answer without one. Raises UnknownNameError for an
+    unknown protocol or field, and ReportFieldsError for a value that is missing or that our
+    validator does not accept.
     """
     if protocol not in FIELDS:
         raise UnknownNameError("protocol", protocol, FIELDS)
@@ -180,7 +187,7 @@ def build_report(
     given: dict[str, Any]
     # Before anything is written: what is judged and returned must not hold a secret either.
     given, redactions = redact_structure(present)
-    expected = expect_of_project(project, NOTHING_EXPECTED)
+    expected = expect_of_project(project, NOTHING_EXPECTED, judged_by)
     if protocol == "goop_report":
         text = _goop_report(given, expected)
     elif protocol == "agent_request":

@@ -12,6 +12,7 @@ from goop_mcp.errors import GoopError, UnknownNameError
 from goop_mcp.protocols import examine
 from goop_mcp.recording.state_folder import TRUSTED_FILE, may_be_recorded, recorder_folder
 from goop_mcp.services.project_expectations import expect_of_project
+from goop_mcp.services.stop_hooks.judged_by import JudgedBy
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.validation.evidence_rules import FILE_NOT_TOUCHED
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
@@ -52,19 +53,27 @@ def check_workspace(
     rules: Sequence[Rule] = (),
     evidence: "EvidenceSource | None" = None,
     require: Tier = "claimed",
+    judged_by: JudgedBy | None = None,
 ) -> Verdict:
     """Judge `text` as `validate` does and verify its claims in `project`; return one verdict.
 
     `store` is the project's memory, None if there is none; `session_state` the state of a request's
     session, None if unknown. `looked` receives the number of files checked so far. After `seconds`
     the rest is not checked, subjects and commits are not compared with files (see `check_claims`),
-    and of the changed files only those that the evidence does not show. The other arguments are
-    those of `validate`. Reads only: nothing is changed, no file that the reply names is opened, and
-    nothing outside `project` is accessed. Raises UnknownNameError for an unknown protocol, mode or
-    tier.
+    and of the changed files only those that the evidence does not show. `judged_by` is that of
+    `expect_of_project`. The other arguments are those of `validate`. Reads only: nothing is
+    changed, no file that the reply names is opened, and nothing outside `project` is accessed.
+    Raises UnknownNameError for an unknown protocol, mode or tier.
     """
     examined = examine_in_project(
-        text, project, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
+        text,
+        project,
+        protocol=protocol,
+        mode=mode,
+        expected=expected,
+        limits=limits,
+        rules=rules,
+        judged_by=judged_by,
     )
     return verify_claims(
         examined,
@@ -75,6 +84,7 @@ def check_workspace(
         seconds=seconds,
         evidence=evidence,
         require=require,
+        judged_by=judged_by,
     )
 
 
@@ -87,10 +97,12 @@ def examine_in_project(
     expected: Expectations | None = None,
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
+    judged_by: JudgedBy | None = None,
 ) -> "Examination":
     """Judge `text` as `check_workspace` does, before its claims are verified by `verify_claims`."""
     root = ProjectFiles(project).root
-    expected = expect_of_project(root, NOTHING_EXPECTED if expected is None else expected)
+    expected = NOTHING_EXPECTED if expected is None else expected
+    expected = expect_of_project(root, expected, judged_by)
     expected = replace(expected, workspace=root.as_posix(), files_checked=True)
     return examine(
         text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
@@ -107,6 +119,7 @@ def verify_claims(
     seconds: float | None = None,
     evidence: "EvidenceSource | None" = None,
     require: Tier = "claimed",
+    judged_by: JudgedBy | None = None,
 ) -> Verdict:
     """Verify the claims of what `examine_in_project` returned; arguments as `check_workspace`."""
     files = ProjectFiles(project)
@@ -137,7 +150,7 @@ def verify_claims(
         and may_be_recorded(claims.checks)
         # Who requires recorded runs has to compare them. Otherwise the project's switch holds for
         # every caller, because it is about what may be looked at.
-        and (require == "recorded" or read_policy(str(files.root))[0].evidence != "off")
+        and (require == "recorded" or _reads_evidence(files, judged_by))
     ):
         known = services.recorded_runs.known_runs(claims.checks, project=files.root, store=store)
 
@@ -149,6 +162,11 @@ def verify_claims(
     return _compared(
         examined, files, found, observed, known, base=base, require=require, seconds=seconds
     )
+
+
+def _reads_evidence(files: ProjectFiles, judged_by: JudgedBy | None) -> bool:
+    policy = read_policy(str(files.root))[0] if judged_by is None else judged_by.policy
+    return policy.evidence != "off"
 
 
 def wrong_base(base: str, project: Path) -> str | None:

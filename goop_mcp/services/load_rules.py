@@ -6,6 +6,7 @@ itself.
 
 import sys
 from collections.abc import Iterable
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -15,14 +16,16 @@ from typing import Final
 from goop_mcp.errors import RuleRefusedError
 from goop_mcp.printing import printed_to_stderr
 from goop_mcp.protocols import check_rules
+from goop_mcp.services.small_files import read_whole
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Rule
 
-__all__ = ["DEFAULT_NAME", "load_rules"]
+__all__ = ["DEFAULT_NAME", "digests_of", "load_rules"]
 
 DEFAULT_NAME: Final = "RULES"
 """The variable that is looked up if no name is given."""
 
+_MOST_BYTES: Final = 1024 * 1024
 _HINT = f"expected FILE.py or package.module, and :NAME unless it is {DEFAULT_NAME}"
 
 
@@ -100,3 +103,17 @@ def _from_file(path: Path) -> ModuleType:
         raise
 
     return module
+
+
+def digests_of(named: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of each of `named` that is in a file, "" for one that cannot be read."""
+    found: dict[str, str] = {}
+    for each in named:
+        path = each if _is_file(each) else each.rpartition(":")[0]
+        if _is_file(path):
+            try:
+                found[each] = sha256(read_whole(path, most=_MOST_BYTES) or b"").hexdigest()
+            except OSError:
+                found[each] = ""
+
+    return found

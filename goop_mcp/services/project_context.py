@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from goop_mcp.redaction import redact
+from goop_mcp.services.stop_hooks.judged_by import JudgedBy
+from goop_mcp.services.stop_hooks.policy import StopPolicy, read_policy
 from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.workspace.file_changes import GuardedWrite
 from goop_mcp.workspace.files import ProjectFiles
@@ -66,17 +68,25 @@ class ProjectContext:
 
     `writes_files` is False if many machines share the database: files on one of them are invisible
     to the others, so that documents are rendered from the database for each reader, and the state
-    is a row of it.
+    is a row of it. `judged_by` returns what replies are judged by, None for the settings of the
+    project as they stand.
     """
 
     store: Store
     files: ProjectFiles
     writes_files: bool = True
+    judged_by: Callable[[], JudgedBy | None] = lambda: None
 
     @property
     def state(self) -> StatePlace:
         """Where the state of the project lives."""
         return StateFile(self.files) if self.writes_files else StateRow(self.files)
+
+    @property
+    def policy(self) -> StopPolicy:
+        """The policy that holds now."""
+        judged_by = self.judged_by()
+        return read_policy(str(self.files.root))[0] if judged_by is None else judged_by.policy
 
     def addresses(self, *documents: str) -> tuple[str, ...]:
         """Return the resource URIs of the records in `documents`, () if they are in files."""

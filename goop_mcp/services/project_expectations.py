@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from goop_mcp.protocols import examine
+from goop_mcp.services.stop_hooks.judged_by import JudgedBy
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.services.stop_hooks.profile import read_profile
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
@@ -17,14 +18,17 @@ from goop_mcp.workspace.layout import FOLDER
 __all__ = ["expect_of_project", "judge_text"]
 
 
-def expect_of_project(project: Path, expected: Expectations) -> Expectations:
+def expect_of_project(
+    project: Path, expected: Expectations, judged_by: JudgedBy | None = None
+) -> Expectations:
     """Return `expected` completed from the folder `project`, if that contains a project.
 
     The profile v1 of the caller takes precedence, its names of agents are kept, and so are the
-    severities that it chose.
+    severities that it chose. `judged_by` is what holds where agents are at work; None: the files of
+    `project` as they stand.
     """
-    policy, _ = read_policy(str(project))
-    profile = expected.profile if expected.profile == "v1" else read_profile(str(project))
+    policy, known = judged_by or JudgedBy(read_policy(str(project))[0])
+    profile = expected.profile if expected.profile == "v1" else known or read_profile(str(project))
     names = tuple(dict.fromkeys((*expected.agents, *policy.agents)))
 
     severities = expected.severities if expected.severities.notes else policy.severities
@@ -40,17 +44,18 @@ def judge_text(
     mode: Mode = "lenient",
     expected: Expectations = NOTHING_EXPECTED,
     rules: Sequence[Rule] = (),
+    judged_by: JudgedBy | None = None,
 ) -> Verdict:
     """Judge `text` as `validate` does; an info says that its claims were not verified (F-15).
 
     The info is given for accepted replies that name files, commits or memories, where `project` has
-    a folder `.goopspec/` to verify them with. `expected` is completed from `project`.
+    a folder `.goopspec/` to verify them with. `expected` is completed as by `expect_of_project`.
     """
     examined = examine(
         text,
         protocol=protocol,
         mode=mode,
-        expected=expect_of_project(project, expected),
+        expected=expect_of_project(project, expected, judged_by),
         rules=rules,
     )
     verdict, claims = examined.verdict(), examined.claims()

@@ -202,7 +202,13 @@ def record_report(
         home = project_context.files.root
         if verdict is None:
             verdict = judge_reply(
-                text, context, protocol=protocol, mode=mode, home=home, rules=rules
+                text,
+                context,
+                protocol=protocol,
+                mode=mode,
+                home=home,
+                rules=rules,
+                judged_by=project_context.judged_by(),
             )
         envelope, known = _look_up(verdict, project_context, occurrence)
 
@@ -286,9 +292,15 @@ def _judge_and_verify(
 
     The claims of a recorded report were true then; the files of today may have changed.
     """
-    home = project_context.files.root
+    home, judged_by = project_context.files.root, project_context.judged_by()
     examined = examine_in_project(
-        text, home, protocol=protocol, mode=mode, expected=expectations_of(context), rules=rules
+        text,
+        home,
+        protocol=protocol,
+        mode=mode,
+        expected=expectations_of(context),
+        rules=rules,
+        judged_by=judged_by,
     )
     verdict = examined.verdict()
     envelope, known = _look_up(verdict, project_context, occurrence)
@@ -299,6 +311,7 @@ def _judge_and_verify(
             store=project_context.store,
             session_state=context.session_state,
             looked=looked,
+            judged_by=judged_by,
         )
         # What is untrue is not recorded.
         envelope = envelope if verdict.accepted else None

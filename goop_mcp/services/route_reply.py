@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from goop_mcp.services.stop_hooks.judged_by import JudgedBy
     from goop_mcp.store.interface import Store
     from goop_mcp.validation.rules import Rule
     from goop_mcp.validation.verdict import Verdict
@@ -37,6 +38,7 @@ def route_reply(
     looked: "Looked | None" = None,
     counters: "Store | None" = None,
     rules: "Sequence[Rule]" = (),
+    judged_by: "JudgedBy | None" = None,
 ) -> Decision:
     """Return the decision on `text`, judged with the agent, phase, session and policy of `context`.
 
@@ -44,7 +46,7 @@ def route_reply(
     `project` the claims are verified in that folder and its memory `store` first; None skips that.
     `looked` receives the number of files checked so far. `counters` is the database that counts for
     each task as `record_report` does, if it exists; None uses those of `context` alone. `rules` are
-    those of `validate`.
+    those of `validate`, `judged_by` is that of `expect_of_project`.
     """
     verdict = judge_reply(
         text,
@@ -56,9 +58,12 @@ def route_reply(
         store=store,
         looked=looked,
         rules=rules,
+        judged_by=judged_by,
     )
-    if home is not None and expect_of_project(home, expectations_of(context)).profile == "v1":
-        context = replace(context, profile="v1")
+    if home is not None:
+        expected = expect_of_project(home, expectations_of(context), judged_by)
+        if expected.profile == "v1":
+            context = replace(context, profile="v1")
     if counters is None or not counters.exists():
         return route(verdict, context)
 
@@ -78,15 +83,24 @@ def judge_reply(
     store: "Store | None" = None,
     looked: "Looked | None" = None,
     rules: "Sequence[Rule]" = (),
+    judged_by: "JudgedBy | None" = None,
 ) -> "Verdict":
     """Return the verdict for a decision on `text`; the arguments are those of `route_reply`."""
     expected = expectations_of(context)
     if project is None and home is not None:
-        return judge_text(text, home, protocol=protocol, mode=mode, expected=expected, rules=rules)
+        return judge_text(
+            text,
+            home,
+            protocol=protocol,
+            mode=mode,
+            expected=expected,
+            rules=rules,
+            judged_by=judged_by,
+        )
     if project is None:
         return validate(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
     if home is not None:
-        expected = expect_of_project(home, expected)
+        expected = expect_of_project(home, expected, judged_by)
 
     # Loaded on use: without a project no file is read, and the workspace is not needed.
     state = context.session_state
@@ -101,6 +115,7 @@ def judge_reply(
         session_state=state,
         looked=looked,
         rules=rules,
+        judged_by=judged_by,
     )
 
 

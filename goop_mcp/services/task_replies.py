@@ -1,5 +1,6 @@
 """Judge the replies of delegated tasks by what their agents changed and did."""
 
+import logging
 import os
 import re
 import time
@@ -21,7 +22,8 @@ from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.protocols import validate
 from goop_mcp.retry.programs import run_program
 from goop_mcp.services.check_workspace import check_workspace
-from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, read_policy
+from goop_mcp.services.held_settings import HeldSettings
+from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS
 from goop_mcp.services.transcripts import read_activity
 from goop_mcp.store.interface import Store
 from goop_mcp.validation.expectations import Expectations
@@ -30,6 +32,8 @@ from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workspace.git import GitError, Repository
 
 __all__ = ["TaskJudge"]
+
+_log = logging.getLogger(__name__)
 
 # What hosts call a conversation: it becomes a part of a path and a word of a command.
 _SESSION_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,100}")
@@ -43,11 +47,20 @@ class TaskJudge:
     """Verifies what the replies of tasks claim in `project`, by its policy for hooks.
 
     Compared are the files and commits in the folder of the task, and where the host of the agent
-    keeps a transcript, what the agent did. `rules` are the custom ones. Safe to use in threads.
+    keeps a transcript, what the agent did. `rules` are the custom ones. `held` are the settings of
+    the project, None to look at them now, before an agent works. Safe to use in threads.
     """
 
-    def __init__(self, project: Path, store: Callable[[], Store], rules: Sequence[Rule]) -> None:
-        self._project, self._store, self._rules = project, store, rules
+    def __init__(
+        self,
+        project: Path,
+        store: Callable[[], Store],
+        rules: Sequence[Rule],
+        held: HeldSettings | None = None,
+    ) -> None:
+        self._store, self._rules = store, rules
+        self._held = held or HeldSettings(str(project), say=_log.warning)
+        self._held.policy()
 
     def begin(self, folder: Path, *, commit: str | None = None) -> Evidence | None:
         """Return what a task begins with in `folder`, None if git cannot give it.
@@ -70,7 +83,8 @@ class TaskJudge:
 
     def judge(self, reply: TaskReply) -> Verdict:
         """Return the verdict on a reply, its claims verified. Raises RuleFailedError."""
-        policy = read_policy(str(self._project))[0]
+        judged_by = self._held.judged_by()
+        policy = judged_by.policy
         base = None if reply.start is None else reply.start.base
         evidence = None
         if policy.evidence != "off":
@@ -96,6 +110,7 @@ class TaskJudge:
             rules=self._rules,
             evidence=evidence,
             require=policy.require_evidence,
+            judged_by=judged_by,
         )
 
 

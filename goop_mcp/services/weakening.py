@@ -14,6 +14,7 @@ from goop_mcp.services.stop_hooks.policy import (
     ProjectSettings,
     StopPolicy,
     Tables,
+    policy_of,
 )
 from goop_mcp.validation.severities import Severities
 
@@ -24,6 +25,7 @@ __all__ = [
     "describe",
     "described",
     "file_of",
+    "stricter",
     "weakened",
 ]
 
@@ -173,6 +175,30 @@ def _weakened(before: Tables, now: Tables) -> Iterator[Weakened]:
         )
 
 
+def stricter(settings: ProjectSettings, references: Sequence[Tables]) -> StopPolicy:
+    """Return the policy of `settings` where it does not weaken, else that of the `references`.
+
+    For each key the stricter value holds, so that what tightens counts in any case.
+    """
+    source = settings.options.source
+    check, hooks = _whole(settings.tables, "check"), dict(_whole(settings.tables, "hooks"))
+    severities = severities_of(check, source=source)
+    for reference in references:
+        before, now = _whole(reference, "hooks"), dict(hooks)
+        weaker = [
+            key for key, each in DIRECTIONS["hooks"].items() if each.weakens(before, now, key)
+        ]
+        hooks |= {key: before[key] for key in weaker}
+        if "agents" in weaker or "exempt" in weaker:
+            hooks["agents"], hooks["exempt"] = _who_must_report(before, now)
+
+        held = policy_of(reference, source=source).severities
+        if _is_below(severities, held):
+            severities = _at_least(severities, held)
+
+    return policy_of({"hooks": hooks}, source=source)._replace(severities=severities)
+
+
 def describe(settings: ProjectSettings, found: Sequence[Weakened]) -> str:
     """Return the keys with value, place and what held before, on one line of bounded length."""
     shown = [described(settings, each) for each in found[:_MOST_SHOWN]]
@@ -204,6 +230,18 @@ def _json(value: object) -> str:
 
 def _whole(tables: Tables, name: str) -> _Table:
     return {**_DEFAULTS[name], **tables.get(name, {})}
+
+
+def _who_must_report(one: _Table, other: _Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return patterns of agents and exceptions by which every agent of either table must report."""
+    agents = dict.fromkeys((*other["agents"], *one["agents"]))
+    exempt = [
+        pattern
+        for mine, others in ((other, one), (one, other))
+        for pattern in mine["exempt"]
+        if not _is_new_exception(pattern, others)
+    ]
+    return tuple(agents), tuple(dict.fromkeys(exempt))
 
 
 def _is_new_exception(pattern: str, before: _Table) -> bool:
@@ -288,3 +326,17 @@ def _rules_to_compare(names: frozenset[str]) -> Iterator[tuple[str, Sequence[str
     families = {name.partition("/")[0] for name in names} - {rule.family for rule in RULES.values()}
     others = {name for name in names if "/" in name and name not in RULES}
     yield from ((rule, _SEVERITY_NAMES) for rule in ("/", *others, *(f"{f}/" for f in families)))
+
+
+def _at_least(now: Severities, before: Severities) -> Severities:
+    """Return severities by which no rule counts less than by either; notes say what is in force."""
+    held = now._replace(at_least=(*now.at_least, before))
+    notes = dict.fromkeys((*before.notes, *now.notes))
+    return held._replace(notes=tuple(note for note in notes if _is_in_force(note, held)))
+
+
+def _is_in_force(note: str, severities: Severities) -> bool:
+    name, _, rest = note.partition(": ")
+    level = rest.partition(" ")[0]
+    rule = "/" if name.startswith("all but ") else name if "/" in name else f"{name}/"
+    return any(severities.level(rule, usual) == level != usual for usual in _SEVERITY_NAMES)

@@ -23,6 +23,7 @@ class Severities(NamedTuple):
     `selected` are the only rules that count, all if it is empty. `changes` are pairs of a name and
     its severity: the id of a rule goes before its family, a later pair before an earlier one.
     `notes` say the same for people, with the place where each was chosen; every verdict has them.
+    A rule counts at least as much as by each of `at_least`.
 
     What decides whether a reply can be read, is safe or is true is never lowered: the errors of the
     families envelope, xml, json, path and evidence, and an envelope that is missing.
@@ -31,6 +32,7 @@ class Severities(NamedTuple):
     selected: tuple[str, ...] = ()
     changes: tuple[tuple[str, SeverityName], ...] = ()
     notes: tuple[str, ...] = ()
+    at_least: "tuple[Severities, ...]" = ()
 
     def of(self, rule: str, usual: "Severity") -> "Severity | None":
         """Return the severity of `rule`, an id, which is `usual` without changes; None for off."""
@@ -52,7 +54,7 @@ class Severities(NamedTuple):
 
         if self.is_fixed(rule, usual) and _RANKS[chosen] > _RANKS[usual]:
             chosen = usual
-        return chosen
+        return min((chosen, *(each.level(rule, usual) for each in self.at_least)), key=_rank)
 
     def is_below(self, other: "Severities", rule: str, usual: str) -> bool:
         """Whether `rule` counts less than by `other`."""

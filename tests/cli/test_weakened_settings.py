@@ -3,12 +3,15 @@
 import json
 import re
 import shlex
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import REJECTED, Ended, run
+from tests.delegation.reports import report
+from tests.recording.repositories import Work
 from tests.workspace.true_projects import commit, git, write
 
 NOTE = "goop-mcp: note: settings that weaken how reports are judged are in force: "
@@ -117,3 +120,120 @@ def test_a_project_without_settings_starts_no_git(tmp_path: Path, home: Mapping[
         run("check", "reply.xml", cwd=shop, env={**home, "PATH": str(tmp_path / "bin")}).code == 1
     )
     assert not (tmp_path / "started").exists()
+
+
+def test_no_decision_is_taken_from_an_agent_that_allows_it_itself(
+    folder: Path, home: Mapping[str, str]
+) -> None:
+    assert run("init", cwd=folder, env=home).code == 0
+    blocked = report(status="BLOCKED", agent="goop-executor").replace(
+        "<blockers>None</blockers>", "<blockers>RULE 4 DEVIATION: A) x, B) y?</blockers>"
+    )
+    blocked = blocked.replace("<state>", "<task_id>W1.T1</task_id><state>")
+    write(folder, "blocked.md", blocked)
+    assert run("reports", "record", "blocked.md", cwd=folder, env=home).code == 0
+    write(folder, ".goopspec/hooks.json", '{"confirm_decisions": true}')
+    commit(folder, "begin")
+
+    write(folder, ".goopspec/hooks.json", '{"confirm_decisions": false}')
+    ended = run("project", "decide", "--task", "W1.T1", "--choice", "A", cwd=folder, env=home)
+    assert ended.code == 3, (ended.out, ended.err)
+    assert "confirm_decisions = false" in ended.err
+
+
+AGENT = """\
+import os, pathlib, sys
+
+message = sys.stdin.read()
+with open(os.environ["ASKED"], "a") as log:
+    log.write(message + "\\0")
+for folder in (".", os.environ["PROJECT"]):
+    pathlib.Path(folder, "goop-mcp.toml").write_text(
+        '[check]\\nignore = ["goop_report"]\\n[hooks]\\ncheck_workspace = false\\n'
+    )
+name = "GOOD" if "was not accepted" in message else "WRONG"
+print(pathlib.Path(os.environ[name]).read_text())
+"""
+
+GRAPH = """\
+graph = 1
+name = "login"
+protocol = "goop_report"
+
+[agents.worker]
+run = "command"
+command = [{python}, {program}]
+
+[tasks.api]
+agent = "worker"
+prompt = "Write the login."
+workspace = "{workspace}"
+"""
+
+
+@pytest.mark.parametrize("workspace", ["project", "worktree"])
+def test_an_agent_of_a_graph_does_not_lower_its_judge(
+    tmp_path: Path, home: Mapping[str, str], workspace: str
+) -> None:
+    project = Work(tmp_path / "shop").folder
+    assert run("init", cwd=project, env=home).code == 0
+    claim = '<artifacts><files><file path="src/ghost.py" action="created">x</file></files>'
+    write(tmp_path, "good.md", report())
+    write(tmp_path, "wrong.md", report("FINISHED").replace("<artifacts>", claim))
+    write(tmp_path, "agent.py", AGENT)
+    python, program = json.dumps(sys.executable), json.dumps(str(tmp_path / "agent.py"))
+    graph = tmp_path / "login.toml"
+    graph.write_text(GRAPH.format(python=python, program=program, workspace=workspace))
+
+    checked = run("delegate", graph, "--check", cwd=project, env=home)
+    digest = checked.out.rpartition(" ")[2].strip()
+    variables = {
+        **home,
+        "ASKED": str(tmp_path / "asked"),
+        "PROJECT": str(project),
+        "GOOD": str(tmp_path / "good.md"),
+        "WRONG": str(tmp_path / "wrong.md"),
+    }
+    ended = run("delegate", graph, "--trust", digest, cwd=project, env=variables)
+    asked = (tmp_path / "asked").read_text().split("\0")[:-1]
+    assert (ended.code, len(asked)) == (0, 2), ended.err
+    assert "FINISHED" in asked[1]
+    assert "src/ghost.py" in asked[1]
+    assert ended.err.count("do not count until a person trusts them: check_workspace = false") == 1
+
+
+BY_HAND = """\
+graph = 1
+name = "by hand"
+protocol = "goop_report"
+
+[agents.kim]
+run = "person"
+
+[tasks.write]
+agent = "kim"
+prompt = "Write it."
+"""
+
+
+def test_a_run_is_judged_as_it_began_by_whatever_process(
+    folder: Path, home: Mapping[str, str]
+) -> None:
+    assert run("init", cwd=folder, env=home).code == 0
+    write(folder, "graph.toml", BY_HAND)
+    begun = run("delegate", "graph.toml", cwd=folder, env=home)
+    assert begun.code == 3, begun.err
+    [id] = {*re.findall(r"runs finish (\S+) write", begun.out)}
+
+    write(folder, "goop-mcp.toml", LAX)
+    commit(folder, "mine")
+    write(folder, "wrong.md", report("FINISHED"))
+    refused = run("runs", "finish", id, "write", "wrong.md", cwd=folder, env=home)
+    assert refused.code == 1
+    assert "FINISHED" in refused.err
+    assert "do not count until a person trusts them: check.ignore" in refused.err
+
+    resumed = run("runs", "resume", id, cwd=folder, env=home)
+    assert resumed.code == 3, resumed.err
+    write(folder, "good.md", report())
+    assert run("runs", "finish", id, "write", "good.md", cwd=folder, env=home).code == 0

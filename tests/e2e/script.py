@@ -8,6 +8,7 @@ Marks in the task choose the scene:
     GOOP-SUB       the subagent: a bad report, and a good one after our feedback
     GOOP-STUBBORN  the subagent never fixes its report, and makes other mistakes each time
     GOOP-SAME      the subagent sends the same bad report each time
+    GOOP-LOWER     the subagent that is sent back writes settings by which it need not report
     GOOP-TOOL      the subagent calls validate_report before it reports
     GOOP-FREE      the subagent is of the client's own kind, which need not report
     GOOP-OWN       the main agent reports itself and delegates nothing
@@ -58,7 +59,8 @@ CHAT = "ok"
 _MOST_SEARCHES = 100
 DELEGATING = ("Agent", "Task", "task", "multi_agent_v1.spawn_agent")
 _WAITING = "multi_agent_v1.wait_agent"
-_MARKS = ("GOOP-STUBBORN", "GOOP-SAME", "GOOP-TOOL", "GOOP-FREE")
+_MARKS = ("GOOP-STUBBORN", "GOOP-SAME", "GOOP-TOOL", "GOOP-FREE", "GOOP-LOWER")
+_LAX = "printf '[hooks]\\nagents = []\\n' > goop-mcp.toml"
 
 
 def answer(conversation: Conversation) -> str | ToolCall:
@@ -108,6 +110,10 @@ def _subagent(conversation: Conversation) -> str | ToolCall:
         call = call_of(conversation, "validate_report", {"text": BAD_REPORTS[1]})
         if call is not None:
             return call
+    shell = next((name for name in ("Bash", "bash") if name in conversation.tools), None)
+    lowers = "GOOP-LOWER" in conversation.first_text and conversation.times_received(OPENING) > 0
+    if lowers and shell is not None and not conversation.has_called(shell):
+        return ToolCall(shell, {"command": _LAX, "description": "Write the settings"})
     return _report(conversation)
 
 

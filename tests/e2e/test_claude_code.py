@@ -99,6 +99,17 @@ def test_an_agent_that_never_fixes_its_report_ends_after_two_requests_with_its_l
     assert final_text(ended) == DONE
 
 
+def test_an_agent_that_lowers_its_judge_is_judged_as_before(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
+    write_project(sandbox, settings=hook_settings())
+    ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-STUBBORN GOOP-LOWER delegate")
+    assert_ended_well(ended)
+    assert "agents = []" in (sandbox.project / "goop-mcp.toml").read_text(encoding="utf-8")
+    assert requests_to_fix(model) == 2
+    assert "goop-mcp: the report of goop-executor is not accepted" in handed_back(model)
+
+
 def test_a_subagent_receives_the_rules_before_it_starts(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:

@@ -117,6 +117,16 @@ def test_what_the_hook_recorded_reaches_the_main_model(
     assert '; agent goop-tester; command /goop-execute; task "W1.T3' in after
 
 
+def test_an_agent_that_lowers_its_judge_is_judged_as_before(
+    installed: Sandbox, model: ScriptedModel
+) -> None:
+    ended = delegate(installed, model, "GOOP-MAIN GOOP-STUBBORN GOOP-LOWER delegate")
+    assert_ended_well(ended)
+    assert "agents = []" in (installed.project / "goop-mcp.toml").read_text(encoding="utf-8")
+    assert requests_to_fix(model) == 2
+    assert "do not count until a person trusts them: agents = []" in handed_back(model)
+
+
 def test_without_the_plugin_the_bad_report_reaches_the_main_agent(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:

@@ -1,18 +1,21 @@
 """In which direction each setting weakens, and that the stricter of two holds for each key."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goop_mcp.protocols import RULES
+from goop_mcp.protocols import RULES, validate
 from goop_mcp.services.options_file import CHECK_KEYS, PROTOCOLS, TABLES, severities_of
-from goop_mcp.services.stop_hooks.policy import KEYS, ProjectSettings, Tables, policy_of
-from goop_mcp.services.weakening import DIRECTIONS, describe, weakened
+from goop_mcp.services.stop_hooks.policy import KEYS, ProjectSettings, StopPolicy, Tables, policy_of
+from goop_mcp.services.weakening import DIRECTIONS, describe, stricter, weakened
+from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import Severity
 from tests.documentation.pages import read_page
+from tests.hosts.hooks.hooks import GOOD
 
 Change = tuple[Mapping[str, Any], Mapping[str, Any]]
 
@@ -178,6 +181,32 @@ def test_what_tightens_is_not(table: str, key: str, before: Tables, now: Tables)
     assert names(before, now) == set(), (table, key)
 
 
+@pytest.mark.parametrize(("table", "key", "before", "now"), changes(WEAKENS))
+def test_the_stricter_value_holds_whatever_else_changes(
+    table: str, key: str, before: Tables, now: Tables
+) -> None:
+    settings = ProjectSettings({"hooks": {"inform": False}, **now})
+    if table == "hooks":
+        settings = ProjectSettings({table: {"inform": False, **now[table]}})
+    held, old = stricter(settings, [before]), policy_of(before, source="")
+    new = settings.policy
+    # What is not about the key counts at once.
+    assert not held.inform
+    if key in ("agents", "exempt"):
+        asked = ("goop-executor", "goop-a", "goop-abc", "qa-1", "qa-12", "builder", "notes-1")
+        for agent in asked:
+            must = old.requires_report(agent) or new.requires_report(agent)
+            assert held.requires_report(agent) == must, agent
+    elif table == "hooks":
+        assert getattr(held, key) == getattr(old, key)
+    else:
+        for rule in RULES.values():
+            one, other = (each.severities.of(rule.id, rule.lenient) for each in (old, new))
+            assert held.severities.of(rule.id, rule.lenient) in (one, other)
+            assert not held.severities.is_below(old.severities, rule.id, rule.lenient)
+            assert not held.severities.is_below(new.severities, rule.id, rule.lenient)
+
+
 PATTERNS = st.lists(st.text("ab*?-", min_size=1, max_size=5), max_size=3)
 
 
@@ -188,8 +217,12 @@ def test_no_agent_is_lost_by_patterns(
     before = {"hooks": {"agents": agents, "exempt": exempt}}
     settings = ProjectSettings({"hooks": {"agents": others, "exempt": free}})
     old, new = policy_of(before, source=""), settings.policy
+    held = stricter(settings, [before])
     lost = [each for each in tried if old.requires_report(each) and not new.requires_report(each)]
     assert bool(lost) <= bool(weakened([before], settings.tables))
+    for each in tried:
+        if old.requires_report(each) or new.requires_report(each):
+            assert held.requires_report(each)
 
 
 LEVELS = st.sampled_from(["error", "warning", "info", "off"])
@@ -210,6 +243,7 @@ SAMPLES = ["goop_report/unknown-phase", "goop_report/x", "speckit/x", "my_rules/
 @given(CHOSEN, CHOSEN)
 def test_no_rule_counts_less(before: dict[str, Any], now: dict[str, Any]) -> None:
     settings = ProjectSettings({"check": now})
+    held = stricter(settings, [{"check": before}]).severities
     old, new = severities_of(before, source=""), severities_of(now, source="")
     lowered = False
     for rule in SAMPLES:
@@ -217,7 +251,30 @@ def test_no_rule_counts_less(before: dict[str, Any], now: dict[str, Any]) -> Non
         known = [RULES[rule].lenient] if rule in RULES else [*Severity]
         for usual in known:
             lowered |= new.is_below(old, rule, usual)
+            assert not held.is_below(old, rule, usual)
+            assert not held.is_below(new, rule, usual)
     assert lowered <= bool(weakened([{"check": before}], settings.tables))
+
+
+def test_the_verdict_names_the_severities_that_hold() -> None:
+    before = {"check": {"ignore": ["speckit"], "severity": {"goop_report/unknown-phase": "error"}}}
+    now = {
+        "check": {
+            "ignore": ["speckit", "goop_report"],
+            "severity": {"goop_report/task-id-missing": "error"},
+        }
+    }
+    policy = stricter(ProjectSettings(now), [before])
+    reply = GOOD.replace(">execute<", ">coding<")
+    verdict = validate(reply, expected=replace(NOTHING_EXPECTED, severities=policy.severities))
+    assert [each.rule for each in verdict.of_severity(Severity.ERROR)] == [
+        "goop_report/unknown-phase"
+    ]
+    assert verdict.changed_severities == (
+        "speckit: off ()",
+        "goop_report/unknown-phase: error ()",
+        "goop_report/task-id-missing: error ()",
+    )
 
 
 def test_a_line_about_many_settings_is_short_and_plain() -> None:
@@ -236,3 +293,13 @@ def test_a_line_about_many_settings_is_short_and_plain() -> None:
     assert line.isprintable()
     assert len(line) < 800
     assert line.endswith(f", {len(found) - 4} more")
+
+
+def test_several_references_hold_together() -> None:
+    settings = ProjectSettings({"hooks": {"agents": ["qa"]}})
+    held = stricter(
+        settings, [{"hooks": {"agents": ["a"]}}, {"hooks": {"agents": ["b"], "mode": "strict"}}]
+    )
+    assert isinstance(held, StopPolicy)
+    assert all(held.requires_report(each) for each in ("a", "b", "qa"))
+    assert held.mode == "strict"

@@ -14,13 +14,14 @@ from goop_mcp.hosts import hooks
 from goop_mcp.hosts.hooks.events import HookEvent
 from goop_mcp.recording.state_folder import state_folder as own_state_folder
 from goop_mcp.services import stop_hooks
+from goop_mcp.services.held_settings import HeldSettings, KeptSession
 from goop_mcp.services.small_files import read_whole
-from goop_mcp.services.stop_hooks.policy import read_policy
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import Evidence, EvidenceSource
     from goop_mcp.hosts.hooks.in_project import InProject
     from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile, DecisionFile
+    from goop_mcp.services.stop_hooks.judged_by import JudgedBy
     from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop, Judge
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
@@ -32,6 +33,7 @@ _Remarks: TypeAlias = tuple[str, ...]
 """Sentences for the host's log."""
 
 
+_TO_THE_USER: Final = "systemMessage"
 _PROJECT_VARIABLES: Final = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _DELEGATING_TOOLS: Final = ("Agent", "Task")
 _A_COMMAND: Final = "goop-plan.md"
@@ -57,21 +59,40 @@ class _Session:
             (environment[name] for name in _PROJECT_VARIABLES if environment.get(name)), None
         )
         self.project = named or event.folder or os.curdir
-        self.event, self.environment, self.named_rules = event, environment, rules
-        self.host = host
-        self.policy, self.remarks = read_policy(self.project)
+        self.event, self.environment, self.host = event, environment, host
+        # Only at the start of a session no agent has worked yet, and could have changed them.
+        begins = event.name == "SessionStart" and event.source != "compact"
+        self.held = HeldSettings(
+            self.project,
+            kept=KeptSession(state_folder(environment), event.root[:_LONGEST_ID])
+            if event.root
+            else None,
+            base=None if begins else self._base,
+            rules=rules,
+        )
+        self.policy = self.held.policy()
+
+    def _base(self) -> str:
+        """Return the commit with which the agent of the event began, as far as it is known."""
+        kept = stop_hooks.task_bases.base_of(
+            state_folder(self.environment), self.event.agent_id or ""
+        )
+        return "HEAD" if kept is None else kept.commit
 
     @property
     def profile(self) -> "Profile":
         """The profile that the project's reports follow."""
-        return stop_hooks.profile.read_profile(self.project)
+        return self.held.profile()
+
+    @property
+    def judged_by(self) -> "JudgedBy":
+        """What the replies of agents are judged by."""
+        return stop_hooks.judged_by.JudgedBy(self.policy, self.profile)
 
     @property
     def has_goopspec(self) -> bool:
         """Whether the project has a folder `.goopspec/`."""
-        # A hook is a process an event, and loading pathlib alone would take a noticeable part of
-        # it.
-        return os.path.isdir(os.path.join(self.project, ".goopspec"))  # noqa: PTH112, PTH118
+        return stop_hooks.profile.has_goopspec(self.project)
 
     @property
     def rules(self) -> "tuple[Rule, ...]":
@@ -79,7 +100,8 @@ class _Session:
 
         A project cannot name rules here: they are code, and it may be somebody else's checkout.
         """
-        return services.load_rules.load_rules(self.named_rules) if self.named_rules else ()
+        named = self.held.rules()
+        return services.load_rules.load_rules(named) if named else ()
 
 
 def answer_event(
@@ -101,8 +123,13 @@ def answer_event(
     # Made here and not in each answer: an unknown event costs no reading of the policy.
     session = _Session(event, environment, host=host, rules=rules)
     response, remarks = answer(session)
+    # Last, because it depends on the event what of the settings is looked at.
+    if (line := session.held.message()) is not None:
+        shown = [str(response[_TO_THE_USER])] if _TO_THE_USER in response else []
+        response = {**response, _TO_THE_USER: "\n".join([*shown, f"goop-mcp: {line}"])}
+        remarks = (*remarks, line)
 
-    return response, (*session.remarks, *remarks)
+    return response, (*session.held.remarks, *remarks)
 
 
 def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
@@ -149,7 +176,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         )
     except (RuleFailedError, RuleRefusedError) as error:
         # Few people read the host's log, but the user has to know that reports are not judged.
-        return {"systemMessage": f"goop-mcp did not judge a report and allows it: {error}"}, ()
+        return {_TO_THE_USER: f"goop-mcp did not judge a report and allows it: {error}"}, ()
 
     # The reply of a main agent is on the screen already.
     unkept = () if main else _keep(session, turn, outcome)
@@ -190,7 +217,7 @@ def _judge(session: _Session, evidence: "EvidenceSource | None") -> "tuple[Judge
     # every report back.
     # Without the folder there is no project to compare claims with.
     in_project = policy.check_workspace or policy.require_evidence == "recorded"
-    if not in_project or not session.has_goopspec:
+    if not in_project or not session.held.has_goopspec():
         return None, ()
     if session.event.folder and _is_another_checkout(session.event.folder, session.project):
         return None, ("the agent works in another checkout, so that its claims are not verified",)
@@ -206,11 +233,9 @@ def _is_another_checkout(folder: str, project: str) -> bool:
 
     What an agent wrote there is not in the project yet, and is no false claim.
     """
-    # `os.path` instead of pathlib, which is slow to import.
-    inside, top = os.path.realpath(folder), os.path.realpath(project)
-    # Links are resolved first: a folder of the project may be reached by another name.
-    repository = _repository_of(inside)
-    if repository is None or repository == _repository_of(top):
+    # Links are resolved: a folder of the project may be reached by another name.
+    repository = services.repositories.repository_above(folder)
+    if repository is None or repository == services.repositories.repository_above(project):
         return False
 
     # A submodule of the project is part of it; a worktree in one of its folders is not.
@@ -221,24 +246,16 @@ def _is_another_checkout(folder: str, project: str) -> bool:
     except OSError:
         is_worktree = False
 
-    return is_worktree or not repository.startswith(top + os.sep)
-
-
-def _repository_of(folder: str) -> str | None:
-    """Return the nearest folder with an entry `.git`, from `folder` upwards, None without one."""
-    # A broken link counts as well: it marks where a repository is meant to be.
-    while not os.path.lexists(f"{folder}{os.sep}.git"):
-        parent, _ = os.path.split(folder)
-        if parent == folder:
-            return None
-        folder = parent
-
-    return folder
+    # `os.path` instead of pathlib, which is slow to import.
+    return is_worktree or not repository.startswith(os.path.realpath(project) + os.sep)
 
 
 def _in_project(session: _Session) -> "InProject":
     return hooks.in_project.InProject(
-        session.project, session.policy, session.environment, rules=session.named_rules
+        session.project,
+        session.judged_by,
+        session.environment,
+        rules=session.held.rules(),
     )
 
 
@@ -285,7 +302,7 @@ def _record(
         return {}, (str(error),)
 
     if recorded.problem is not None:
-        return {"systemMessage": recorded.problem}, ()
+        return {_TO_THE_USER: recorded.problem}, ()
     # The main agent reads its own decision from the tool that it calls.
     if recorded.line is None or turn.main:
         return {}, ()
@@ -342,16 +359,15 @@ def _answer_subagent_start(session: _Session) -> tuple[Answer, _Remarks]:
     if not policy.inform:
         return {}, ()
 
-    text = stop_hooks.briefing.brief_subagent(agent, policy, project=session.project)
+    text = stop_hooks.briefing.brief_subagent(agent, session.judged_by, project=session.project)
 
     return _context(session, text), ()
 
 
 def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
     """Brief the main agent in a GoopSpec project; report a configuration problem to the user."""
-    message = (
-        {"systemMessage": "goop-mcp: " + "; ".join(session.remarks)} if session.remarks else {}
-    )
+    remarks = session.held.remarks
+    message = {_TO_THE_USER: "goop-mcp: " + "; ".join(remarks)} if remarks else {}
     if not session.policy.inform or not session.has_goopspec:
         return message, ()
 

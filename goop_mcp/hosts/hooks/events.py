@@ -24,10 +24,12 @@ class HookEvent(NamedTuple):
 
     `message` is the agent's last message, `transcript` the path of the file that holds it as well.
     `active` is true when the agent continues because a hook asked for it, `busy` when subagents
-    still run in the background. `result` is the text that a tool returned, with the type and the id
-    of the agent that wrote it; `prompt` is the prompt to the main agent; `task_subject` and
-    `task_description` are those of the task that the host calls completed. `session_work` is the
-    session of the agent where the host keeps no file that a hook could read.
+    still run in the background. `source` is what began the session: startup, resume, clear or
+    compact. `result` is the text that a tool returned, with the type and the id of the agent that
+    wrote it; `prompt` is the prompt to the main agent; `task_subject` and `task_description` are
+    those of the task that the host calls completed. `session_work` is the session of the agent
+    where the host keeps no file that a hook could read. `root` is the session that a person began,
+    where subagents have sessions of their own.
     """
 
     name: str
@@ -48,6 +50,8 @@ class HookEvent(NamedTuple):
     task_subject: str | None = None
     task_description: str | None = None
     session_work: Mapping[str, object] | None = None
+    source: str | None = None
+    root: str | None = None
 
 
 def read_event(content: bytes) -> HookEvent:
@@ -93,6 +97,8 @@ def read_event(content: bytes) -> HookEvent:
         task_subject=_text(values, "task_subject"),
         task_description=_text(values, "task_description"),
         session_work=work if isinstance(work := values.get("session"), Mapping) else None,
+        source=_text(values, "source"),
+        root=_text(values, "root_session_id") or _text(values, "session_id"),
     )
 
 

@@ -12,8 +12,9 @@ from goop_mcp.errors import GoopError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.messages.quoting import line
 from goop_mcp.services.check_workspace import check_workspace
+from goop_mcp.services.stop_hooks.judged_by import JudgedBy
 from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop
-from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, StopPolicy
+from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS
 from goop_mcp.services.stop_hooks.task_bases import TaskBase
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.validation.expectations import Expectations
@@ -45,7 +46,7 @@ class RecordOutcome(NamedTuple):
 
 
 class InProject:
-    """The project of one event, with its policy.
+    """The project of one event, with what its replies are judged by.
 
     `rules` name modules or files with custom rules.
     """
@@ -53,14 +54,14 @@ class InProject:
     def __init__(
         self,
         project: str,
-        policy: StopPolicy,
+        judged_by: JudgedBy,
         environment: Mapping[str, str],
         *,
         rules: tuple[str, ...],
     ) -> None:
         settings = read_settings(environment, project=project)
         self._settings = replace(settings, rules=rules, database_seconds=CLAIM_SECONDS)
-        self._policy = policy
+        self._judged_by, self._policy = judged_by, judged_by.policy
 
     def base(self) -> TaskBase | None:
         """Return what an agent that starts now begins with, None if git cannot give the commit."""
@@ -114,6 +115,7 @@ class InProject:
                 rules=application.rules,
                 evidence=evidence,
                 require=self._policy.require_evidence,
+                judged_by=self._judged_by,
             )
 
     def keep(self, text: str, *, agent: str, key: str, creates: bool) -> None:

@@ -13,6 +13,7 @@ from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import answer
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.services.stop_hooks.attempt_storage import AttemptsInMemory
+from goop_mcp.services.stop_hooks.judged_by import JudgedBy
 from goop_mcp.services.stop_hooks.judging import AgentTurn, hook_answer, judge_turn, must_report
 from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, read_policy
 from goop_mcp.services.stop_hooks.profile import read_profile
@@ -76,8 +77,38 @@ class HookTools:
 
         For hooks of type mcp_tool only; agents use validate_report.
         """
-        project = str(self._application.settings.project)
-        policy, _ = read_policy(project)
+        output = self._judged(
+            event,
+            text,
+            agent_id=agent_id,
+            agent_type=agent_type,
+            active=active,
+            session_id=session_id,
+            prompt_id=prompt_id,
+        )
+        held = self._application.held_settings
+        if held is not None and (line := held.message()) is not None:
+            shown = [output["systemMessage"]] if "systemMessage" in output else []
+            output["systemMessage"] = "\n".join([*shown, f"goop-mcp: {line}"])
+
+        return answer(json.dumps(output), output)
+
+    def _judged(
+        self,
+        event: str,
+        text: str,
+        *,
+        agent_id: str,
+        agent_type: str,
+        active: str,
+        session_id: str,
+        prompt_id: str,
+    ) -> dict[str, str]:
+        """Return the answer to the hook; the arguments are those of `hook_check`."""
+        here = self._application
+        project = str(here.settings.project)
+        judged_by = here.judged_by() or JudgedBy(read_policy(project)[0])
+        policy = judged_by.policy
         turn = AgentTurn(
             agent=agent_type or None,
             text=text,
@@ -85,13 +116,11 @@ class HookTools:
             again=active == "true",
             key="\n".join((session_id, agent_id or "main", prompt_id)),
             agents=policy.agents,
-            profile=read_profile(project),
+            profile=judged_by.profile or read_profile(project),
             severities=policy.severities,
         )
         if not must_report(turn, policy):
-            return answer("{}", {})
-
-        here = self._application
+            return {}
 
         def judge(text: str, expected: Expectations) -> Verdict:
             return services.check_workspace.check_workspace(
@@ -103,9 +132,12 @@ class HookTools:
                 expected=expected,
                 seconds=CLAIM_SECONDS,
                 rules=here.rules,
+                judged_by=judged_by,
             )
 
-        verifies = policy.check_workspace and here.files.exists(FOLDER)
+        held = here.held_settings
+        in_project = here.files.exists(FOLDER) if held is None else held.has_goopspec()
+        verifies = policy.check_workspace and in_project
         outcome = judge_turn(
             turn,
             policy,
@@ -139,6 +171,4 @@ class HookTools:
                     now=written(utc_now()),
                 )
 
-        output = hook_answer(outcome)
-
-        return answer(json.dumps(output), output)
+        return hook_answer(outcome)

@@ -180,6 +180,7 @@ class ReplyTools:
                     expected=expected,
                     rules=rules,
                     looked=progress_reporter(ctx, LOOKING),
+                    judged_by=here.judged_by(),
                 )
             else:
                 verdict = judge_text(
@@ -189,6 +190,7 @@ class ReplyTools:
                     mode=mode,
                     expected=expected,
                     rules=rules,
+                    judged_by=here.judged_by(),
                 )
 
             # Counted with the agent that was expected: an unreadable reply names none itself.
@@ -249,7 +251,7 @@ class ReplyTools:
         )
 
         def routed() -> CallToolResult:
-            reply = find().text
+            reply, judged_by = find().text, here.judged_by()
             if check_workspace:
                 here.require_folder()
                 decision = route(
@@ -257,9 +259,10 @@ class ReplyTools:
                     project=here.settings.project,
                     store=here.store,
                     looked=progress_reporter(ctx, LOOKING),
+                    judged_by=judged_by,
                 )
             else:
-                decision = route(reply)
+                decision = route(reply, judged_by=judged_by)
 
             count_verdict(decision.verdict, expected_agent=known.expected_agent)
             return decision_answer(decision, detail)

@@ -105,6 +105,7 @@ class ReportTools:
             {**given, **(fields or {})},
             protocol=protocol,
             project=self._application.settings.project,
+            judged_by=self._application.judged_by(),
             now=written(utc_now()),
         )
 

@@ -35,7 +35,6 @@ from goop_mcp.services.project_steps.positions import checkpoint, restore_state,
 from goop_mcp.services.project_steps.rounds import accept, reopen_round, start_round
 from goop_mcp.services.round_closing import keep_document, spec_path
 from goop_mcp.services.state_block import state_block_of
-from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import Confirmation, NewConfirmation, NewEvent
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
@@ -128,7 +127,7 @@ def take_step(
         if plan.asks is None:
             return _done(stage, plan, writing)
         # Read at each step: a person who makes the policy strict expects that it holds from now on.
-        is_strict = read_policy(str(project_context.files.root))[0].confirm_decisions
+        is_strict = project_context.policy.confirm_decisions
         if step.action == "decide" and not can_ask and not is_strict:
             asked = _ask(stage, plan.asks, writing)
             via = f"reported by {by}"

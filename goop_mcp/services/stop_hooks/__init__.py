@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["attempt_storage", "briefing", "judging", "profile", "task_bases"]
+__all__ = ["attempt_storage", "briefing", "judged_by", "judging", "profile", "task_bases"]
 
 if TYPE_CHECKING:
-    from goop_mcp.services.stop_hooks import attempt_storage, briefing, judging, profile, task_bases
+    from goop_mcp.services.stop_hooks import (
+        attempt_storage,
+        briefing,
+        judged_by,
+        judging,
+        profile,
+        task_bases,
+    )
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

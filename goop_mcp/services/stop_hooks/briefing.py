@@ -7,7 +7,7 @@ import os
 from typing import Final
 
 from goop_mcp.protocols import families_of
-from goop_mcp.services.stop_hooks.policy import StopPolicy
+from goop_mcp.services.stop_hooks.judged_by import JudgedBy
 from goop_mcp.services.stop_hooks.profile import read_profile
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.workflow.agents import PLANNER, RESEARCHER, may_report_as, plain_agent_name
@@ -48,15 +48,16 @@ _PREFIXED: Final = (
 )
 
 
-def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
+def brief_subagent(agent: str, judged_by: JudgedBy, *, project: str) -> str:
     """Return the instructions for a subagent of the type `agent`: its report, and what to read."""
+    policy, profile = judged_by
     name = plain_agent_name(agent)
     expected = Expectations(
         agent=name if may_report_as(name, policy.agents) else None, agents=policy.agents
     )
     wanted = "goop_report" if policy.protocol == "auto" else policy.protocol
     # The form comes from the protocol itself, so that it cannot differ from what is checked.
-    profile = read_profile(project)
+    profile = profile or read_profile(project)
     family = next(each for each in families_of(profile) if each.name == wanted)
     rules = _RULES.format(
         protocol="" if wanted == "goop_report" else f" (protocol={wanted})",

@@ -47,6 +47,15 @@ class KeptFiles:
         with suppress(FileNotFoundError):
             os.unlink(temporary)  # noqa: PTH108
 
+    def replace(self, key: str, content: bytes) -> None:
+        """Write the file in place of the one that is there. Raises OSError."""
+        os.replace(self._written(key, content), self._path(key))  # noqa: PTH105
+
+    def use(self, key: str) -> None:
+        """Keep the file for another week."""
+        with suppress(OSError):
+            os.utime(self._path(key))
+
     def _written(self, key: str, content: bytes) -> str:
         """Return the path of a new file with `content`: whoever is killed here leaves no half."""
         path = f"{self._path(key)}.{os.getpid()}"

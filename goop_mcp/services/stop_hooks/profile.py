@@ -10,7 +10,7 @@ from goop_mcp.services.small_files import read_whole
 if TYPE_CHECKING:
     from goop_mcp.validation.expectations import Profile
 
-__all__ = ["read_profile"]
+__all__ = ["has_goopspec", "read_profile"]
 
 _FOLDER: Final = ".goopspec"
 _DATABASE: Final = "goopspec.db"
@@ -29,6 +29,12 @@ _KEYS_OF_V1: Final = frozenset(
         "memoryEnabled",
     }
 )
+
+
+def has_goopspec(project: str) -> bool:
+    """Return whether the folder `project` has a folder `.goopspec/`."""
+    # `os.path` instead of pathlib, which is slow to import.
+    return os.path.isdir(os.path.join(project, _FOLDER))  # noqa: PTH112, PTH118
 
 
 def read_profile(project: str) -> "Profile":

@@ -6,6 +6,7 @@ import { spawn } from "node:child_process"
 
 const MILLISECONDS = 30000
 const MOST_REQUESTS = 8 // more than a project can configure, so that an error of ours cannot keep an agent busy forever
+const MOST_PARENTS = 20
 const MOST_CHARACTERS = 8_000_000 // of a session that is sent to goop-mcp; of a longer one its beginning is left out
 const MOST_OF_A_TEXT = 20_000
 const RESULT = /<task_result>\n?([\s\S]*?)\n?<\/task_result>/
@@ -26,7 +27,8 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
   // If anything fails here, the session continues as without the plugin.
   const answerTo = async (event) => {
     try {
-      const { output, errors } = await run([...command, "hook", "opencode"], JSON.stringify({ cwd: directory, ...event }), directory)
+      const root_session_id = await rootOf(event.agent_id ?? event.session_id)
+      const { output, errors } = await run([...command, "hook", "opencode"], JSON.stringify({ cwd: directory, root_session_id, ...event }), directory)
       if (errors) log(errors)
       return output.trim() ? JSON.parse(output) : {}
     } catch (error) {
@@ -48,15 +50,18 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
 
   // Returns the last message of a subagent, and for the orchestrator a note or what the report led to.
   const settle = async (event, agent, sessionID, reply) => {
+    const notes = [] // for the person, also those that came while the agent was asked again
+    const ended = (more, next) => ({ reply, note: [...notes, more].filter(Boolean).join("\n"), next })
     for (let asked = 0; asked < MOST_REQUESTS; asked++) {
       const session = await workIn(sessionID)
       const answer = await answerTo({ ...event, stop_hook_active: asked > 0, last_assistant_message: reply, session })
-      if (answer.decision !== "block") return { reply, note: answer.systemMessage, next: answer.hookSpecificOutput?.additionalContext }
+      if (answer.decision !== "block") return ended(answer.systemMessage, answer.hookSpecificOutput?.additionalContext)
+      notes.push(answer.systemMessage)
       const next = await ask(sessionID, agent, answer.reason)
-      if (!next) return { reply, note: "goop-mcp: the report is not accepted, and the agent did not answer any more." }
+      if (!next) return ended("goop-mcp: the report is not accepted, and the agent did not answer any more.")
       reply = next
     }
-    return { reply }
+    return ended()
   }
 
   // What the agent did in its session, for goop-mcp to compare with its report; without it the report is judged alone.
@@ -95,6 +100,20 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
   }
 
   const parentOf = async (sessionID) => (await client.session.get({ path: { id: sessionID } })).data?.parentID
+
+  // The session that a person began: a subagent has a session of its own, and so have those that it starts.
+  const rootOf = async (sessionID) => {
+    try {
+      for (let left = MOST_PARENTS; left > 0; left--) {
+        const parent = await parentOf(sessionID)
+        if (!parent) return sessionID
+        sessionID = parent
+      }
+    } catch (error) {
+      log(`the session of an agent cannot be read: ${error.message}`)
+    }
+    return undefined
+  }
 
   const briefFor = async (sessionID, agent) => {
     const name = (await parentOf(sessionID)) ? "SubagentStart" : "SessionStart"

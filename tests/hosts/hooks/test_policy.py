@@ -178,8 +178,9 @@ def test_reports_are_verified_where_the_project_has_a_goopspec_folder(host: Host
     assert "src/ghost.py" in host.send("SubagentStop", last_assistant_message=untrue).reason
     assert host.send("SubagentStop", last_assistant_message=GOOD).passed
 
+    # It counts from the beginning of a session on.
     host.configure(check_workspace=False)
-    assert host.send("SubagentStop", last_assistant_message=untrue, prompt_id="b").passed
+    assert host.send("SubagentStop", last_assistant_message=untrue, session_id="b").passed
 
 
 def test_a_project_can_have_accepted_reports_recorded(host: Host) -> None:

@@ -80,8 +80,10 @@ def test_a_false_claim_is_sent_back_in_a_project(host: Connection, tmp_path: Pat
     ghost = project.reply.replace("src/login.py", "src/ghost.py")
     assert "'src/ghost.py' does not exist" in str(answer_of(host, ghost)["reason"])
 
+    # It counts for a server that begins with it.
     write(tmp_path, ".goopspec/hooks.json", '{"check_workspace": false}')
-    assert answer_of(host, ghost, prompt_id="b") == {}
+    with connect(create_server(Settings(project=tmp_path, hook_tool=True)), "auto") as later:
+        assert answer_of(later, ghost, prompt_id="b") == {}
 
 
 def test_a_refused_report_is_counted_where_the_project_has_a_database(
