@@ -202,14 +202,16 @@ def _pump(
                 else:
                     selector.unregister(key.fileobj)
 
+    # Also at the limit: a server runs many commands.
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
     return timed_out or _outlives(process, until)
 
 
 def _outlives(process: "subprocess.Popen[bytes]", until: float | None) -> bool:
-    """Close our pipes; return whether the command, which closed its own, was ended at the limit."""
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
+    """Return whether the command, which closed its output, was ended at the limit."""
     if until is None or process.poll() is not None:
         return False
 
