@@ -48,7 +48,7 @@ __all__ = ["run"]
     "--timeout",
     type=click.FloatRange(min=0, max=run_arguments.MOST_SECONDS, min_open=True),
     metavar="S",
-    help="Time limit in seconds; then PROGRAM and all that it started are ended.",
+    help="Time limit in seconds; then PROGRAM ends with everything that it started.",
 )
 @click.option(
     "--trust",

@@ -34,7 +34,7 @@ from goop_mcp.delegation.changes import (
 from goop_mcp.delegation.expand import Expansion, RunSnapshot
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
-from goop_mcp.delegation.processes import ThisProcess, boot_id, lives
+from goop_mcp.delegation.processes import ThisProcess, boot_id
 from goop_mcp.delegation.reuse import Reused, known_steps, reusable_steps, reused_from
 from goop_mcp.delegation.states import (
     ENDED,
@@ -43,6 +43,7 @@ from goop_mcp.delegation.states import (
 )
 from goop_mcp.delegation.traces import caller_trace
 from goop_mcp.errors import GoopError
+from goop_mcp.processes import lives
 from goop_mcp.redaction import redact
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Message, Usage

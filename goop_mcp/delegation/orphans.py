@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from goop_mcp.delegation import processes
+from goop_mcp import processes
 
 __all__ = ["ProgramWatch", "forget_program", "watch_program"]
 

@@ -21,9 +21,10 @@ from procrastinate.jobs import Status
 from procrastinate.tasks import Task
 
 from goop_mcp.delegation.dispatch import RunnerMaker, open_runs
-from goop_mcp.delegation.processes import boot_id, lives
+from goop_mcp.delegation.processes import boot_id
 from goop_mcp.delegation.runner import Runner
 from goop_mcp.errors import GoopError, StoreError
+from goop_mcp.processes import lives
 from goop_mcp.store.graph_rows import GraphRunRow, GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction
 

@@ -41,7 +41,7 @@ from goop_mcp.delegation.ledger import (
     RunRows,
 )
 from goop_mcp.delegation.orphans import forget_program, watch_program
-from goop_mcp.delegation.processes import ThisProcess, end_program, started, this_process
+from goop_mcp.delegation.processes import ThisProcess, this_process
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.traces import attributes_of, in_trace_of, run_span
 from goop_mcp.delegation.worktrees import (
@@ -52,6 +52,7 @@ from goop_mcp.delegation.worktrees import (
 )
 from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.evidence.evidence import Evidence
+from goop_mcp.processes import end_program, started
 from goop_mcp.retry.attempts import Attempt, Outcome, StoppedBecause
 from goop_mcp.retry.calls import AgentInterruptedError, call_of
 from goop_mcp.retry.hooks import Hooks

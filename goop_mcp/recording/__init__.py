@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["descendants", "describing", "result_files", "sealing", "tree_digest", "trust"]
+__all__ = ["describing", "result_files", "sealing", "tree_digest", "trust"]
 
 if TYPE_CHECKING:
     from goop_mcp.recording import (
-        descendants,
         describing,
         result_files,
         sealing,

@@ -1,8 +1,7 @@
 """Start a command, pass its output through, and end it at its time limit.
 
-The command runs in a session of its own: at the limit its whole group is killed, and on Linux what
-left the group as well. Memory does not grow with the output: it is hashed as it arrives, and only
-its end is kept.
+At the limit everything that the command started is ended, as far as `goop_mcp.processes` finds it.
+Memory does not grow with the output: it is hashed as it arrives, and only its end is kept.
 """
 
 import os
@@ -16,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from goop_mcp import recording
+from goop_mcp.processes import end_marked, kill_group, marked, new_mark
 
 __all__ = [
     "COULD_NOT_START",
@@ -123,12 +122,42 @@ def run_command(
     `passes_on` is whether its output is written to our own streams as well, and ours is its input.
     `meanwhile` is called with `request` once the command runs, and must return at once.
     """
+    mark = new_mark()
+    try:
+        process = _started(request, marked(environment, mark), passes_on=passes_on)
+        if isinstance(process, EndedCommand):
+            return process
+
+        meanwhile(request)
+        output = CommandOutput()
+        interrupted: list[int] = []
+        with _forwarded_signals(process, interrupted):
+            timed_out = _pump(process, output, request.timeout, passes_on=passes_on)
+            process.wait()
+
+            # What it left in its group would write to files that a later run is about.
+            kill_group(process)
+            status = process.wait()
+        if timed_out or interrupted:
+            end_marked(mark)
+    except BaseException:
+        # Also a signal that came while it was being started, when only the mark names the process.
+        end_marked(mark)
+        raise
+
+    return EndedCommand(output, status, timed_out=timed_out, interrupted=bool(interrupted))
+
+
+def _started(
+    request: RunRequest, environment: Mapping[str, str], *, passes_on: bool
+) -> "subprocess.Popen[bytes] | EndedCommand":
+    """Start the command; an ended one is why that was not possible."""
     try:
         # The caller's own command, as it is: no shell reads it.
-        process = subprocess.Popen(  # noqa: S603
+        return subprocess.Popen(  # noqa: S603
             request.argv,
             cwd=request.cwd,
-            env=dict(environment),
+            env=environment,
             stdin=None if passes_on else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -144,24 +173,6 @@ def run_command(
             COULD_NOT_START,
             not_started="there is no such program" if missing else reason.lower(),
         )
-
-    meanwhile(request)
-    output = CommandOutput()
-    if passes_on:
-        # Loaded while the command runs already. A server has children that are not ours to end.
-        recording.descendants.adopt_orphans()
-    interrupted: list[int] = []
-    with _forwarded_signals(process, interrupted):
-        timed_out = _pump(process, output, request.timeout, passes_on=passes_on)
-        process.wait()
-
-        # What it left in its group would write to files that a later run is about.
-        _kill_group(process)
-        status = process.wait()
-    if passes_on and (timed_out or interrupted):
-        recording.descendants.end_descendants()
-
-    return EndedCommand(output, status, timed_out=timed_out, interrupted=bool(interrupted))
 
 
 def _pump(
@@ -184,7 +195,7 @@ def _pump(
             now = time.monotonic()
             if until is not None and now >= until and not timed_out:
                 timed_out = True
-                _kill_group(process)
+                kill_group(process)
                 drained_by = now + _DRAIN_SECONDS
             if drained_by is None and process.poll() is not None:
                 drained_by = now + _DRAIN_SECONDS
@@ -218,7 +229,7 @@ def _outlives(process: "subprocess.Popen[bytes]", until: float | None) -> bool:
     try:
         process.wait(max(until - time.monotonic(), 0))
     except subprocess.TimeoutExpired:
-        _kill_group(process)
+        kill_group(process)
         return True
 
     return False
@@ -233,7 +244,7 @@ def _forwarded_signals(
     def forward(number: int, _frame: object) -> None:
         interrupted.append(number)
         # Who asks twice means it.
-        _kill_group(process, signal.SIGKILL if len(interrupted) > 1 else number)
+        kill_group(process, signal.SIGKILL if len(interrupted) > 1 else number)
 
     before = {}
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
@@ -247,11 +258,3 @@ def _forwarded_signals(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _kill_group(process: "subprocess.Popen[bytes]", number: int | None = None) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL if number is None else number)
-        else:
-            process.kill()

@@ -6,14 +6,13 @@ same reason it knows paths as texts: `pathlib` is loaded meanwhile.
 
 import os
 import selectors
-import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from typing import Final, NamedTuple, Self
 
 from goop_mcp.errors import GoopError
+from goop_mcp.processes import end_marked, kill_group, marked, new_mark
 
 __all__ = [
     "LISTING",
@@ -194,18 +193,24 @@ class Git:
     def start(self, *arguments: str) -> "GitCall":
         """Start git, and return it while it runs."""
         command = [self._shared.program, *_OPTIONS, "-C", self.folder, *arguments]
-        # Arguments of this package, and paths after --: no shell is used.
-        process = subprocess.Popen(  # noqa: S603
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=self._environment,
-            bufsize=0,
-            start_new_session=True,
-        )
-        call = GitCall(process, arguments[0], self._shared)
-        self._shared.running.append(call)
+        mark = new_mark()
+        try:
+            # Arguments of this package, and paths after --: no shell is used.
+            process = subprocess.Popen(  # noqa: S603
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=marked(self._environment, mark),
+                bufsize=0,
+                start_new_session=True,
+            )
+            call = GitCall(process, arguments[0], self._shared, mark)
+            self._shared.running.append(call)
+        except (KeyboardInterrupt, SystemExit):
+            # A signal that came while it was being started: only the mark names the process.
+            end_marked(mark)
+            raise
         return call
 
     def ask(self) -> None:
@@ -246,10 +251,12 @@ class Git:
 class GitCall:
     """One process of git; `name` is its subcommand."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", name: str, shared: _Shared) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", name: str, shared: _Shared, mark: str
+    ) -> None:
         self.process, self.name = process, name
         self.output = bytearray()
-        self._shared = shared
+        self._shared, self._mark = shared, mark
 
     @property
     def seconds_left(self) -> float:
@@ -259,12 +266,10 @@ class GitCall:
     def end(self) -> None:
         """End it with all that it started, such as filters, and wait for it."""
         if self.process.returncode is None:
-            with suppress(ProcessLookupError, PermissionError):
-                if hasattr(os, "killpg"):
-                    os.killpg(self.process.pid, signal.SIGKILL)
-                else:
-                    self.process.kill()
-        self.process.wait()
+            kill_group(self.process)
+        # Where it had ended by itself, nothing is left to look for.
+        if self.process.wait() < 0:
+            end_marked(self._mark)
         self._close()
 
     def answer(self) -> bytes:

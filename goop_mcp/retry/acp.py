@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import anyio
-from anyio.abc import Process
 
 from goop_mcp.retry.command_line import (
     CommandFailedError,
@@ -29,7 +28,7 @@ from goop_mcp.retry.command_line import (
 from goop_mcp.retry.programs import (
     MOST_OUTPUT,
     OnStart,
-    end_group,
+    StartedProgram,
     keep_end,
     start_program,
 )
@@ -103,7 +102,7 @@ class AcpAgent:
         except BaseException as ended:
             # What it still does nobody would read: the next message has a process of its own.
             if self._wire is not None:
-                end_group(self._wire.process)
+                self._wire.started.kill()
             await self.aclose()
             if isinstance(ended, CommandFailedError):
                 ended.session = self.session
@@ -164,7 +163,7 @@ class AcpAgent:
         program = self.words[0]
         try:
             with anyio.CancelScope(shield=True):
-                process = await start_program(
+                started = await start_program(
                     self.words,
                     source=subprocess.PIPE,
                     folder=self.folder,
@@ -173,9 +172,9 @@ class AcpAgent:
         except OSError as error:
             raise CommandFailedError(why_not_run(error, program)) from error
 
-        self._wire = wire = _Wire(process, program, self.permissions)
+        self._wire = wire = _Wire(started, program, self.permissions)
         # Before it is sent anything: whoever dies now leaves it to the next runner.
-        await self._call_on_start(process.pid)
+        await self._call_on_start(started.process.pid)
 
         with anyio.move_on_after(self.start_seconds) as scope:
             # First both sides agree on the version of the protocol.
@@ -236,8 +235,8 @@ class _Wire:
     message, as a part of a sentence.
     """
 
-    def __init__(self, process: Process, program: str, permissions: str) -> None:
-        self.process, self.program = process, program
+    def __init__(self, started: StartedProgram, program: str, permissions: str) -> None:
+        self.started, self.process, self.program = started, started.process, program
         self.answer: _Answer | None = None
         self.noise = ""
         self._permissions = permissions
@@ -246,7 +245,7 @@ class _Wire:
         self._sending = anyio.Lock()
 
     async def aclose(self) -> None:
-        """End the process."""
+        """End the process, and everything that it started."""
         process = self.process
         with anyio.CancelScope(shield=True):
             # The end of its input is how an agent learns that it is not needed any more.
@@ -255,7 +254,7 @@ class _Wire:
                     await process.stdin.aclose()
             with anyio.move_on_after(_END_SECONDS):
                 await process.wait()
-            end_group(process)
+            await self.started.end()
             await process.aclose()
 
     async def request(self, method: str, **params: object) -> Mapping[str, Any]:

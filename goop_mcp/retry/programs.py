@@ -1,7 +1,5 @@
 """Run a program to its end, or end it together with what it has started."""
 
-import os
-import signal
 import subprocess
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,12 +10,14 @@ from typing import Final
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
+from goop_mcp.processes import end_marked, kill_group, marked, new_mark
+
 __all__ = [
     "MOST_OUTPUT",
     "Finished",
     "OnStart",
     "OutputTooLargeError",
-    "end_group",
+    "StartedProgram",
     "keep_end",
     "run_program",
     "start_program",
@@ -67,7 +67,9 @@ async def run_program(
     source = subprocess.DEVNULL if given is None else subprocess.PIPE
 
     with anyio.CancelScope(shield=True):
-        process = await start_program(words, source=source, folder=folder, environment=environment)
+        program = await start_program(words, source=source, folder=folder, environment=environment)
+    process = program.process
+    has_ended = False
     failures: list[Exception] = []
 
     async def finish(starting: Awaitable[None]) -> None:
@@ -94,15 +96,17 @@ async def run_program(
                     exit_code = await process.wait()
                 except BaseException:
                     # At once: `starting` may wait for a thread that no cancellation ends.
-                    end_group(process)
+                    program.kill()
                     raise
+                has_ended = True
                 group.cancel_scope.deadline = anyio.current_time() + _GRACE_SECONDS
 
             if failures:
                 raise failures[0]
         except BaseException as ended:
             # Also where `on_start` itself failed, before anything was waited for.
-            end_group(process)
+            if not has_ended:
+                await program.end()
             if isinstance(ended, BaseExceptionGroup):
                 # Of the task group, which wraps what one of its tasks raised.
                 too_large, others = ended.split(OutputTooLargeError)
@@ -116,35 +120,52 @@ async def run_program(
     return Finished(exit_code, output, errors)
 
 
+class StartedProgram:
+    """A program that was started, with the mark of its call; `process` is the program itself."""
+
+    def __init__(self, process: Process, mark: str) -> None:
+        self.process = process
+        self._mark = mark
+
+    def kill(self) -> None:
+        """End it with its group at once; nothing where it has ended."""
+        # The id of a program that ended may be that of another one by now.
+        if self.process.returncode is None:
+            kill_group(self.process)
+
+    async def end(self) -> None:
+        """End it with everything that it started, as far as `goop_mcp.processes` finds it.
+
+        Also what a program left that has ended. Takes at most two seconds, and no cancellation ends
+        it.
+        """
+        self.kill()
+        with anyio.CancelScope(shield=True):
+            # What left the group is looked for among all processes of the machine.
+            await anyio.to_thread.run_sync(end_marked, self._mark)
+
+
 async def start_program(
     words: Sequence[str],
     *,
     source: int,
     folder: "str | PathLike[str] | None" = None,
     environment: Mapping[str, str] | None = None,
-) -> Process:
+) -> StartedProgram:
     """Start `words` as the leader of a session of its own, with `source` as standard input.
 
     To be shielded from cancellations: only what is known can be ended.
     """
+    mark = new_mark()
     # The session makes it one group with what it starts.
-    return await anyio.open_process(
-        words, stdin=source, cwd=folder, env=environment, start_new_session=True
+    process = await anyio.open_process(
+        words,
+        stdin=source,
+        cwd=folder,
+        env=marked(environment, mark),
+        start_new_session=True,
     )
-
-
-def end_group(process: Process) -> None:
-    """End a program that runs, with all that it has started."""
-    # The id of a program that ended may be that of another one by now.
-    if process.returncode is not None:
-        return
-
-    with suppress(ProcessLookupError):
-        # Windows has no groups.
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+    return StartedProgram(process, mark)
 
 
 async def _collect(stream: ByteReceiveStream | None, into: bytearray) -> None:

@@ -52,7 +52,6 @@ _OPTIONS: Final = {
 }
 # What a run needs once its command has ended, in the order of need.
 _NEEDED_LATER: Final = (
-    "goop_mcp.recording.descendants",
     "goop_mcp.recording.describing",
     "shutil",
     "goop_mcp.services.recorded_runs",
@@ -146,8 +145,6 @@ def main(arguments: Sequence[str], *, before: object) -> int | None:
         # Nothing was run: the command line finds the same, and says it to a person.
         return None
     except (KeyboardInterrupt, SystemExit) as stopped:
-        # The signal may have come while git was being started, when nobody knows the process yet.
-        recording.descendants.end_descendants()
         return int(stopped.code or 0) if isinstance(stopped, SystemExit) else _INTERRUPTED
     finally:
         # It may wait for a file that never ends, where nothing was run that would end it.

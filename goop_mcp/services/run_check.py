@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import goop_mcp
-from goop_mcp import recording, services
+from goop_mcp import services
 from goop_mcp.errors import GoopError
 from goop_mcp.evidence.recorded_runs import RecordedRun
 from goop_mcp.recording.commands import RESULT_KINDS, RunRequest
@@ -179,7 +179,6 @@ def run_recorded(
     except (KeyboardInterrupt, SystemExit):
         # The command may have ended and shown that it passed, while git still read its files.
         sys.stderr.write("goop-mcp: NOT recorded: it was ended by a signal\n")
-        recording.descendants.end_descendants()
         raise
     # After the output of the command: both go through the same descriptors.
     sys.stderr.write(f"{summary_line(ended)}\n")

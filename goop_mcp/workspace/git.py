@@ -7,7 +7,6 @@ signature checks run, nothing is fetched, and no lock is taken.
 import os
 import re
 import shutil
-import signal
 import subprocess
 import threading
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from goop_mcp.errors import GoopError
+from goop_mcp.processes import end_marked, kill_group, marked, new_mark
 from goop_mcp.workspace.git_links import leads_elsewhere
 
 __all__ = ["TIMEOUT", "CommitLookup", "GitError", "GitTooSlowError", "Repository"]
@@ -330,6 +330,7 @@ class Repository:
 def _answer(
     command: Sequence[str], environment: Mapping[str, str], given: bytes, *, seconds: float
 ) -> bytes:
+    mark = new_mark()
     try:
         # Arguments of this module, ids of hexadecimal digits and literal paths: no shell is used.
         process = subprocess.Popen(  # noqa: S603
@@ -337,7 +338,7 @@ def _answer(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment,
+            env=marked(environment, mark),
             start_new_session=True,
         )
     except OSError as error:
@@ -347,9 +348,14 @@ def _answer(
 
     late = threading.Event()
 
+    def end() -> None:
+        # Git may have started programs, which may hold its output open.
+        kill_group(process)
+        end_marked(mark)
+
     def end_late() -> None:
         late.set()
-        _kill(process)
+        end()
 
     timer = threading.Timer(seconds, end_late)
     # In a thread of its own: git answers while it still reads, and neither may wait for the other.
@@ -359,7 +365,7 @@ def _answer(
         writer.start()
         answer, complaint = _read(process.stdout, _MOST_ANSWERED), b""
         if len(answer) > _MOST_ANSWERED:
-            _kill(process)
+            end()
         else:
             complaint = _read(process.stderr, _MOST_COMPLAINED)
         process.wait()
@@ -389,12 +395,3 @@ def _write(process: "subprocess.Popen[bytes]", given: bytes) -> None:
 def _read(stream: IO[bytes] | None, most: int) -> bytes:
     """Return what is written to `stream` until its end; more than `most` bytes are cut."""
     return b"" if stream is None else stream.read(most + 1)
-
-
-def _kill(process: "subprocess.Popen[bytes]") -> None:
-    # Git may have started processes, so that its whole group is killed.
-    with suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()

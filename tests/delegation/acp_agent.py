@@ -8,6 +8,7 @@ them. Traits:
 - `cannot-load`, `resumes`: it cannot go on with such a session, or does so with session/resume
 - `dies`: it exits with 0 in the middle of the second prompt
 - `waits`: it does not answer a second prompt, and has a child then
+- `leaves`: it starts a program in a session of its own, which does not end with it
 - `asks`: it asks for a permission at each prompt, and the report names what became of it
 - `needs-login`: it refuses new sessions before somebody logged in
 - `talks`: it writes text before and between the calls of tools
@@ -101,6 +102,10 @@ class ReportingAgent:
         if len(heard) == 2 and "dies" in self._traits:
             # Once: its next process has the file, and does not die of it.
             os._exit(0)
+        if "leaves" in self._traits:
+            words = (sys.executable, "-c", "import time; time.sleep(600)")
+            daemon = await asyncio.create_subprocess_exec(*words, start_new_session=True)
+            self._note("leaves", programs=[daemon.pid])
         if len(heard) > 1 and "waits" in self._traits:
             words = (sys.executable, "-c", "import time; time.sleep(600)")
             child = await asyncio.create_subprocess_exec(*words)

@@ -231,6 +231,16 @@ def test_a_call_that_is_cancelled_ends_the_agent_with_all_that_it_started(tmp_pa
     within(2, lambda: not any(map(is_alive, waits["programs"])))
 
 
+@both_backends
+def test_what_left_the_group_of_an_agent_ends_with_its_conversation(
+    backend: str, tmp_path: Path
+) -> None:
+    # The agent itself ends when its input does, and what it started has another group.
+    run(backend, lambda: talk(acp(tmp_path, "leaves"), FIRST))
+    [leaves] = noted(tmp_path, "leaves")
+    assert not any(map(is_alive, leaves["programs"]))
+
+
 # What a program writes, and what is reported of it.
 VERSION_2 = """
 for line in sys.stdin:

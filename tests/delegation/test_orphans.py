@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import pytest
 
-from goop_mcp.delegation import processes
+from goop_mcp import processes
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.orphans import ProgramWatch
 from goop_mcp.delegation.parts import GraphAgent, GraphTask
-from goop_mcp.delegation.processes import lives, started
+from goop_mcp.processes import lives, started
 from tests.cli.running import environment
 from tests.delegation.reports import report
 from tests.delegation.runners import USUAL, Place, within
@@ -97,6 +97,25 @@ def test_an_agent_program_ends_with_the_command_that_was_killed(
     within(5, lambda: not any(lives(pid, beginnings[pid]) for pid in programs))
 
 
+def test_what_left_the_session_of_a_program_ends_with_the_runner_that_was_killed(
+    place: Place, beginnings: dict[int, str]
+) -> None:
+    agent = works(place, "program", 300)
+    left = WORKS.replace('(300)"])', '(300)"], start_new_session=True)')
+    assert left != WORKS
+    agent = replace(agent, command=(*agent.command[:2], left, *agent.command[3:]))
+    graph = Graph(
+        name="left",
+        protocol="goop_report",
+        agents=(agent,),
+        tasks=(GraphTask("a", agent="program", prompt="Do it."),),
+    )
+    runner = place.start(place.ledger.create(graph, input={}), PATIENT)
+    [programs] = programs_of(place, beginnings, tasks=1)
+    runner.kill()
+    within(5, lambda: not any(lives(pid, beginnings[pid]) for pid in programs))
+
+
 def test_a_runner_that_stands_still_keeps_its_programs(
     place: Place, beginnings: dict[int, str]
 ) -> None:
@@ -143,7 +162,7 @@ def test_what_an_agent_left_running_is_not_ended_with_its_runner(
 ENDED_WATCH = """
 import os, signal, subprocess, sys, time
 from goop_mcp.delegation.orphans import ProgramWatch
-from goop_mcp.delegation.processes import lives, started
+from goop_mcp.processes import lives, started
 watch, programs = ProgramWatch(), []
 for name in "ab":
     command = [sys.executable, "-c", "import time; time.sleep(300)"]
@@ -172,7 +191,7 @@ def test_a_signal_to_the_watch_saves_no_program(by: signal.Signals) -> None:
 TWO_OF_ONE_TASK = """
 import os, signal, subprocess, sys
 from goop_mcp.delegation.orphans import watch_program
-from goop_mcp.delegation.processes import started
+from goop_mcp.processes import started
 for _ in range(2):
     command = [sys.executable, "-c", "import time; time.sleep(300)"]
     program = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
@@ -227,7 +246,7 @@ def test_the_watch_needs_no_descriptor_of_its_parent() -> None:
 FORKS = """
 import os, signal, subprocess, sys, time
 from goop_mcp.delegation.orphans import watch_program
-from goop_mcp.delegation.processes import started
+from goop_mcp.processes import started
 command = [sys.executable, "-c", "import time; time.sleep(300)"]
 program = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
 watch_program("run/a/0", program.pid, started(program.pid))

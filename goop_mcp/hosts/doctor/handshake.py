@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from goop_mcp.processes import end_marked, marked, new_mark
+
 __all__ = ["Greeting", "HandshakeError", "shake_hands"]
 
 _VERSION: Final = "2025-06-18"
@@ -41,7 +43,7 @@ def shake_hands(
 
     `timeout`, in seconds, is for all of it. Raises HandshakeError.
     """
-    began = time.monotonic()
+    began, mark = time.monotonic(), new_mark()
     # A file for stderr: nobody reads a pipe meanwhile, and a full one would block the server.
     with tempfile.TemporaryFile() as errors:
         try:
@@ -52,14 +54,14 @@ def shake_hands(
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 cwd=folder,
-                env=dict(environment),
+                env=marked(environment, mark),
             )
         except OSError as error:
             raise HandshakeError(
                 f"it cannot be started ({(error.strerror or str(error)).lower()})"
             ) from error
 
-        session = _Session(process, errors, deadline=began + timeout)
+        session = _Session(process, errors, mark, deadline=began + timeout)
         try:
             server, tools = session.initialize()
         finally:
@@ -77,9 +79,10 @@ class _Session:
     """An MCP session with a running server, one request at a time."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], errors: IO[bytes], *, deadline: float
+        self, process: subprocess.Popen[bytes], errors: IO[bytes], mark: str, *, deadline: float
     ) -> None:
         self._process, self._errors, self._deadline = process, errors, deadline
+        self._mark = mark
         # A thread reads the lines, because Windows has no way to read a pipe with a timeout.
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -113,6 +116,8 @@ class _Session:
             process.wait(_ENDING_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
+            # Many servers are started by another program, such as npx.
+            end_marked(self._mark)
             process.wait()
 
         # Its pipe is closed only after the reader has seen the end of it.

@@ -18,6 +18,7 @@ from goop_mcp.hosts.hooks.plugins import find_plugins
 from goop_mcp.hosts.installing import Registration
 from goop_mcp.hosts.jsonc import Document, parse
 from goop_mcp.hosts.launch import PROGRAM
+from goop_mcp.processes import end_marked, marked, new_mark
 from goop_mcp.services.options_file import read_options
 from goop_mcp.services.small_files import read_whole
 from goop_mcp.services.stop_hooks.policy import FILE, read_policy
@@ -212,11 +213,12 @@ def _against_oldest(host: Host, version: str) -> DoctorCheck:
 
 async def _printed_version(program: str, environment: Mapping[str, str]) -> str:
     """Return what the program prints about its version, "" if it fails or takes too long."""
+    mark = new_mark()
     try:
         process = await asyncio.create_subprocess_exec(
             program,
             "--version",
-            env=dict(environment),
+            env=marked(environment, mark),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -228,6 +230,7 @@ async def _printed_version(program: str, environment: Mapping[str, str]) -> str:
         printed, _ = await asyncio.wait_for(process.communicate(), _VERSION_SECONDS)
     except TimeoutError:
         process.kill()
+        end_marked(mark)
         await process.wait()
         return ""
 
