@@ -104,11 +104,15 @@ def _counts(summary: Summary | None) -> RunCounts:
     result = summary.result
     executed = None
     ran = (result.passed, result.failed, result.errors)
-    if any(each is not None for each in ran):
+    if result.total is not None and result.passed is None:
+        # "12 examples, 0 failures": what passed is counted by no number.
+        executed = result.total - (result.skipped or 0)
+    elif result.passed is not None or any(ran):
         # A summary leaves out what there is none of: "2 failed in 0.1s".
         executed = sum(each or 0 for each in ran)
-    elif result.total is not None:
-        executed = result.total - (result.skipped or 0)
+    elif any(each is not None for each in ran):
+        # "0 failures, 0 errors" says nothing of how many ran.
+        executed = None
     elif result.skipped is not None:
         executed = 0
 
