@@ -1,15 +1,34 @@
 """Which observed command proves which kind of check, and how its run ended."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Final, Literal, NamedTuple
 
 from goop_mcp.evidence.activity import ObservedCommand
+from goop_mcp.evidence.proofs import (
+    NOT_SHOWN,
+    NOTHING_MORE_KNOWN,
+    OTHERS_PRINT,
+    REDEFINED,
+    Basis,
+    Definition,
+    Known,
+    definitions_of,
+    echoed_commands,
+    folders_in,
+    is_redefined,
+    may_print,
+    path_in_project,
+    sourced_files,
+    started_scripts,
+    usual_path,
+)
 from goop_mcp.evidence.runners import (
     ANY_KIND,
     KIND_WORDS,
     SCRIPT_WORDS,
     CheckProgram,
+    ScriptRunner,
     kinds_of_script,
     runner_of,
     script_of,
@@ -25,7 +44,6 @@ __all__ = [
     "CHANGE_RUNNERS",
     "HARMLESS_VALUES",
     "Attributed",
-    "NamedCommands",
     "Outcome",
     "Run",
     "attribute",
@@ -33,10 +51,6 @@ __all__ = [
     "words_in",
 ]
 
-NamedCommands = Mapping[tuple[str, ...], tuple[str, ...]]
-"""The commands that a person named for the checks of a project, and the kinds of those checks."""
-
-_NONE_NAMED: Final[NamedCommands] = {}
 Outcome = Literal["passed", "failed", "nothing", "not started", "unknown"]
 
 # These only read, or change what no check depends on.
@@ -63,7 +77,7 @@ _FIND_NOTHING: Final = word_set("[ cmp diff egrep fgrep find grep rg test")
 CHANGE_RUNNERS: Final = word_set(
     "CTEST_TEST_TIMEOUT GOFLAGS JAVA_TOOL_OPTIONS LD_PRELOAD MAKEFLAGS MAVEN_OPTS "
     "MYPYPATH NODE_OPTIONS PYTEST_ADDOPTS PYTEST_PLUGINS RUBYOPT RUSTFLAGS SPEC_OPTS "
-    "npm_config_dry_run npm_config_ignore_scripts"
+    "npm_config_dry_run npm_config_ignore_scripts npm_config_script_shell MAKEFILES"
 )
 """Variables that can make a runner do something else."""
 
@@ -102,12 +116,24 @@ def _not_known() -> Ended:
 class Run:
     """One run of a program that checks something.
 
-    `program` is what messages call it. `vacuous`: with these arguments it runs nothing, or only
-    prints. How it ended is read from its output when somebody asks: an agent runs its tests a
-    hundred times, and its report is about the last of them.
+    `program` is what messages call it, and `rests_on` what makes it a proof. `vacuous`: with these
+    arguments it runs nothing, or only prints. How it ended and what defines it is read from its
+    output when somebody asks: an agent runs its tests a hundred times, and its report is about the
+    last of them.
     """
 
-    __slots__ = ("_end", "_ended", "arguments", "command", "kinds", "program", "sources", "vacuous")
+    __slots__ = (
+        "_define",
+        "_end",
+        "_ended",
+        "arguments",
+        "command",
+        "kinds",
+        "program",
+        "rests_on",
+        "sources",
+        "vacuous",
+    )
 
     def __init__(
         self,
@@ -119,11 +145,13 @@ class Run:
         end: Callable[[], Ended] = _not_known,
         sources: frozenset[str] = frozenset(),
         vacuous: bool = False,
+        rests_on: Basis = "target",
+        define: Callable[[], Definition] = Definition,
     ) -> None:
-        """Keep what is known from the line; `end` reads the rest."""
+        """Keep what is known from the line; `end` and `define` read the rest."""
         self.command, self.program, self.arguments, self.kinds = command, program, arguments, kinds
-        self.sources, self.vacuous = sources, vacuous
-        self._end = end
+        self.sources, self.vacuous, self.rests_on = sources, vacuous, rests_on
+        self._end, self._define = end, define
         self._ended: Ended | None = None
 
     @property
@@ -132,6 +160,11 @@ class Run:
         if self._ended is None:
             self._ended = self._end()
         return self._ended
+
+    @property
+    def definition(self) -> Definition:
+        """The files of the project that decide what it runs."""
+        return self._define()
 
     @property
     def outcome(self) -> Outcome:
@@ -169,7 +202,7 @@ class Attributed(NamedTuple):
     `may_check` are the kinds of checks that an unknown program in it may have run: it proves none
     and contradicts none, and it puts an earlier failure in doubt. `reads_only`: no program in it
     changes files. `harmless`: all of them only read or print. `other_tree`: it puts other files in
-    place, as `git stash` does.
+    place, as `git stash` does. `folders` are those in which it starts programs.
     """
 
     runs: tuple[Run, ...]
@@ -177,12 +210,13 @@ class Attributed(NamedTuple):
     reads_only: bool = True
     harmless: bool = False
     other_tree: bool = False
+    folders: tuple[str, ...] = ("",)
 
 
-def attribute(command: ObservedCommand, named: NamedCommands = _NONE_NAMED) -> Attributed:
+def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> Attributed:
     """Return the runs of `command` and what else it may have done. Linear in its size.
 
-    `named` are commands without wrappers, as `without_wrapper_words` returns them.
+    The named commands in `known` are without wrappers, as `without_wrapper_words` returns them.
     """
     if not command.ran:
         return Attributed(())
@@ -194,7 +228,7 @@ def attribute(command: ObservedCommand, named: NamedCommands = _NONE_NAMED) -> A
 
     runs: list[Run] = []
     unknown: set[str] = set()
-    summaries: dict[tuple[str, str], Summary] = {}
+    read = _Output(command.output)
     # The status of the line is that of its last program.
     last = name_of(parts[-1].words[0]) if parts else ""
     reads_only, other_tree = True, False
@@ -204,13 +238,16 @@ def attribute(command: ObservedCommand, named: NamedCommands = _NONE_NAMED) -> A
         return Attributed((), _alike(command.line), reads_only=False)
 
     # A script is named for the top of the project; elsewhere the same words start another one.
-    if any(name_of(part.words[0]) in _CHANGE_FOLDER for part in parts):
-        named = _NONE_NAMED
+    folders = folders_in(parts)
+    if known.named and any(name_of(part.words[0]) in _CHANGE_FOLDER for part in parts):
+        known = known._replace(named={})
     for part in parts:
         name = name_of(part.words[0])
         arguments = tuple(word.text for word in part.words[1:])
-        found = list(_runs(_Started(command, part, last, summaries, named)))
-        runs += found
+        started = _Started(command, part, name, arguments, parts, folders, last, read, known)
+        found = list(_runs(started))
+        # A target whose name says nothing may do anything else as well.
+        runs += found or _shown_by_target(started)
         # git is looked at by its subcommand below.
         harmless = harmless and name in _HARMLESS | {"git"}
         if name == "git":
@@ -231,7 +268,7 @@ def attribute(command: ObservedCommand, named: NamedCommands = _NONE_NAMED) -> A
     # A redirection may write any file.
     reads_only = reads_only and ">" not in command.line
 
-    return Attributed(tuple(runs), frozenset(unknown), reads_only, harmless, other_tree)
+    return Attributed(tuple(runs), frozenset(unknown), reads_only, harmless, other_tree, folders)
 
 
 def without_wrapper_words(argv: Sequence[str]) -> tuple[str, ...]:
@@ -306,88 +343,145 @@ def _alike(line: str) -> frozenset[str]:
 _MOST_CHARACTERS = 4096
 
 
-class _Started(NamedTuple):
-    """One program of a line; `last` is the name of the line's last program.
+class _Output:
+    """What a line printed, each part of it read once: its summaries, and the commands it shows."""
 
-    `summaries` are those of the line's output that were read already, by family and kind, and
-    `named` the commands that a person named.
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._summaries: dict[tuple[str, str], Summary] = {}
+        self._echoed: _Echoed | None = None
+
+    def summary(self, family: str, kind: str) -> Summary:
+        key = (family, kind)
+        if key not in self._summaries:
+            self._summaries[key] = summary_of(self._text, family, kind)
+        return self._summaries[key]
+
+    def echoed(self) -> "_Echoed":
+        if self._echoed is None:
+            self._echoed = _read_echoed(self._text)
+        return self._echoed
+
+
+class _Started(NamedTuple):
+    """One program of a line with `parts`; `last` is the name of the line's last program.
+
+    `folders` are those in which the line starts programs.
     """
 
     command: ObservedCommand
     part: Part
+    name: str
+    arguments: tuple[str, ...]
+    parts: Sequence[Part]
+    folders: tuple[str, ...]
     last: str
-    summaries: dict[tuple[str, str], Summary]
-    named: NamedCommands
+    output: _Output
+    known: Known
 
     @property
-    def name(self) -> str:
-        return name_of(self.part.words[0])
+    def others_print(self) -> bool:
+        """Whether another program of the line may have printed a result."""
+        line = self.command.line
+        return any(may_print(part, line) for part in self.parts if part is not self.part)
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        return tuple(word.text for word in self.part.words[1:])
 
-    def summary(self, family: str, kind: str) -> Summary:
-        key = (family, kind)
-        if key not in self.summaries:
-            self.summaries[key] = summary_of(self.command.output, family, kind)
-        return self.summaries[key]
+class _Row(NamedTuple):
+    """What one program is: its row in the table, what that rests on, and what defines it.
+
+    `target` is the row of the build tool that runs it, None for none.
+    """
+
+    program: CheckProgram
+    rests_on: Basis
+    defined_by: tuple[str, ...] = ()
+    target: ScriptRunner | None = None
 
 
 def _runs(started: _Started) -> Iterator[Run]:
     """Yield the runs of one program: one for each kind of check that it is."""
     name, arguments = started.name, started.arguments
-    row = runner_of(name, arguments)
-    if row is not None:
-        kinds = row.kinds
+    words = started.part.words
+    is_named = (
+        bool(started.known.named)
+        and tuple(word.text for word in words) in started.known.named
+        # What a variable or a pattern becomes is not known here.
+        and all(word.literal for word in words)
+    )
+    program = runner_of(name, arguments)
+    if program is not None:
+        kinds = program.kinds
         # One run of pytest may prove two checks; the share of coverage has a limit of its own.
-        if row.family == "pytest" and any(each.startswith("--cov") for each in arguments):
+        if program.family == "pytest" and any(each.startswith("--cov") for each in arguments):
             kinds = (*kinds, "coverage")
-        for kind in kinds:
-            yield _run_of(started, row, kind)
-
-        return
-
-    words = tuple(word.text for word in started.part.words)
-    # What a variable or a pattern becomes is not known here.
-    if words in started.named and all(word.literal for word in started.part.words):
-        kinds = started.named[words]
+        row = _Row(program, "named") if is_named else _row_of_runner(started, program)
+    elif is_named:
+        kinds = started.known.named[tuple(word.text for word in words)]
         shown = " ".join((name, *arguments))[:_LINE_CHARACTERS]
-        row = CheckProgram(shown, kinds, vacuous=frozenset())
-        for kind in kinds:
-            yield _run_of(started, row, kind)
+        row = _Row(CheckProgram(shown, kinds, vacuous=frozenset()), "named")
+    elif (script := script_of(name, arguments)) is not None:
+        row = _row_of_target(started, *script)
+        kinds = row.program.kinds
+    else:
+        if name in ("echo", "printf"):
+            # A text with the counts of a runner, printed by the agent itself.
+            summary = summary_of("\n".join(arguments), "", "tests")
+            if summary.seen:
+                yield Run(started.command, name, arguments, ("tests",), vacuous=True)
         return
 
-    script = script_of(name, arguments)
-    if script is not None:
-        scripts, names = script
-        shown = " ".join((name, *names))[:_LINE_CHARACTERS]
-        kinds = kinds_of_script(scripts, names)
-        row = CheckProgram(shown, kinds, scripts.sources, vacuous=scripts.vacuous)
-        for kind in kinds:
-            if kind != ANY_KIND:
-                yield _run_of(started, row, kind)
-                continue
+    for kind in kinds:
+        yield _run_of(started, row, kind)
+        if kind == ANY_KIND and row.target is not None:
+            yield from _shown_by_target(started)
 
-            # What a script such as `make check` runs is not known, so that of other kinds only
-            # what it printed counts.
-            vacuous = _is_vacuous(started, row)
-            yield Run(started.command, row.name, arguments, (ANY_KIND,), vacuous=vacuous)
-            for each in ("tests", "lint", "typecheck", "format"):
-                run = _run_of(started, row, each)
-                # The status may be that of another program of the script: only a summary accuses.
-                if (
-                    run.summary is not None
-                    and run.summary.seen
-                    and (run.outcome != "failed" or run.summary.failure is not None)
-                ):
-                    yield run
 
-    elif name in ("echo", "printf"):
-        # A text with the counts of a runner, printed by the agent itself.
-        summary = summary_of("\n".join(arguments), "", "tests")
-        if summary.seen:
-            yield Run(started.command, name, arguments, ("tests",), vacuous=True)
+def _row_of_runner(started: _Started, program: CheckProgram) -> _Row:
+    """Return what a known runner rests on: a file of the project of its name may be anything."""
+    word = started.part.words[0]
+    # Where nobody looks for the program, one with a whole path may still be in the project.
+    if place := path_in_project(word) or started.known.place_of(word.text):
+        return _Row(program, "target", (place,))
+    whole = (word.text,) if word.literal and word.text.startswith("/") else ()
+
+    # `python -m pytest` takes a module of the project before the one that is installed.
+    module = program.name.partition(" ")[0]
+    modules = (f"{module}.py", f"{module}/__main__.py") if ".py" in program.sources else ()
+    return _Row(program, "runner", (*whole, *modules))
+
+
+def _row_of_target(started: _Started, scripts: ScriptRunner, names: tuple[str, ...]) -> _Row:
+    shown = " ".join((started.name, *names))[:_LINE_CHARACTERS]
+    kinds = kinds_of_script(scripts, names)
+    place = path_in_project(started.part.words[0])
+    defined_by = (*([place] if place else []), *definitions_of(scripts, started.part))
+    program = CheckProgram(shown, kinds, scripts.sources, vacuous=scripts.vacuous)
+
+    return _Row(program, "target", defined_by, scripts)
+
+
+def _shown_by_target(started: _Started) -> list[Run]:
+    """Return what the output of a target shows of whose kind its name says nothing.
+
+    Where the name stands for all kinds, a failure that it shows is one as well.
+    """
+    found = script_of(started.name, started.arguments) if started.command.output else None
+    # `npm install` runs no script at all.
+    if found is None or not (found[1] or found[0].names_nothing):
+        return []
+
+    row = _row_of_target(started, *found)
+
+    runs = []
+    for kind in ("tests", "lint", "typecheck", "format"):
+        run = _run_of(started, row, kind)
+        # The status may be that of another program of the target: only a summary accuses.
+        seen = run.summary is not None and run.summary.seen
+        counts = run.outcome != "failed" or run.shown is not None
+        if run.outcome == "passed" or (row.program.kinds and seen and counts):
+            runs.append(run)
+
+    return runs
 
 
 def _is_vacuous(started: _Started, row: CheckProgram) -> bool:
@@ -397,34 +491,85 @@ def _is_vacuous(started: _Started, row: CheckProgram) -> bool:
     )
 
 
-def _run_of(started: _Started, row: CheckProgram, kind: str) -> Run:
-    vacuous = _is_vacuous(started, row)
+def _run_of(started: _Started, row: _Row, kind: str) -> Run:
     return Run(
         started.command,
-        row.name,
+        row.program.name,
         started.arguments,
         (kind,),
-        end=partial(_end_of, started, row, kind, vacuous=vacuous),
-        sources=row.sources,
-        vacuous=vacuous,
+        end=_not_known if kind == ANY_KIND else partial(_end_of, started, row, kind),
+        sources=row.program.sources,
+        vacuous=_is_vacuous(started, row.program),
+        rests_on=row.rests_on,
+        define=partial(_definition, started, row),
     )
 
 
-def _end_of(started: _Started, row: CheckProgram, kind: str, *, vacuous: bool) -> Ended:
+def _definition(started: _Started, row: _Row) -> Definition:
+    scripts = started.output.echoed().scripts if row.target is not None else ()
+    names = (*row.defined_by, *scripts, *sourced_files(started.parts))
+    return Definition(names, started.folders)
+
+
+class _Echoed(NamedTuple):
+    """What the commands that a build tool shows in its output are: kinds, and files they start."""
+
+    kinds: frozenset[str]
+    scripts: tuple[str, ...]
+
+
+def _read_echoed(output: str) -> _Echoed:
+    kinds: set[str] = set()
+    scripts: dict[str, None] = {}
+    for line in echoed_commands(output):
+        shown = ObservedCommand(position=0, line=line, status=0)
+        parts = _parts(shown) or ()
+        scripts.update(dict.fromkeys(script for part in parts for script in started_scripts(part)))
+        kinds.update(
+            kind
+            for run in attribute(shown).runs
+            if run.rests_on == "runner" and run.outcome == "passed"
+            for kind in run.kinds
+        )
+
+    return _Echoed(frozenset(kinds), tuple(scripts))
+
+
+def _why_no_proof(started: _Started, row: _Row, kind: str) -> str:
+    """Return why a run that ended well proves nothing, "" if it does.
+
+    The target of a build tool may run anything, so that only the form of what it printed counts.
+    """
+    if row.rests_on != "target":
+        return ""
+    if row.target is not None and is_redefined(row.target, started.part):
+        return REDEFINED
+    if kind == "tests" and started.known.has_results:
+        return ""
+
+    families = {"", row.program.family, row.target.family if row.target else ""}
+    shown = any(started.output.summary(family, kind).seen for family in families)
+    # Most tools other than test runners say nothing where nothing is wrong.
+    if not shown and (kind == "tests" or kind not in started.output.echoed().kinds):
+        return NOT_SHOWN
+    return OTHERS_PRINT if started.others_print else ""
+
+
+def _end_of(started: _Started, row: _Row, kind: str) -> Ended:
     """Return how the run ended, as far as status and output show it."""
     command, part = started.command, started.part
     # Read also where the status decides: a failure that was printed is shown to the agent.
-    summary = started.summary(row.family, kind)
+    summary = started.output.summary(row.program.family, kind)
     outcome: Outcome = "unknown"
     why = ""
     # A value that changes only what is printed is harmless.
     changing = [
         name
         for name, value in part.variables
-        if name in CHANGE_RUNNERS
-        and not (value.literal and HARMLESS_VALUES.issuperset(value.text.split()))
+        if (name in CHANGE_RUNNERS and not _is_harmless(value))
+        or (name == "PATH" and not usual_path(value))
     ]
-    if vacuous:
+    if _is_vacuous(started, row.program):
         why = "with these arguments it runs nothing"
     elif changing:
         why = f"{changing[0]} may change what it runs"
@@ -434,7 +579,7 @@ def _end_of(started: _Started, row: CheckProgram, kind: str, *, vacuous: bool) -
     elif command.status is None:
         why = "its exit status is not known"
     elif command.status != 0:
-        outcome, why = _ended_badly(command.status, part, row, kind, summary)
+        outcome, why = _ended_badly(command.status, part, row.program, kind, summary)
     elif started.last in _FIND_NOTHING and not part.alone:
         why = f"the exit status is that of {started.last}"
     else:
@@ -445,10 +590,14 @@ def _end_of(started: _Started, row: CheckProgram, kind: str, *, vacuous: bool) -
             outcome = "failed"
         elif counted and summary.nothing_ran:
             outcome = "nothing"
-        else:
+        elif not (why := _why_no_proof(started, row, kind)):
             outcome = "passed"
 
     return Ended(outcome, why, summary.failure, summary)
+
+
+def _is_harmless(value: ShellWord) -> bool:
+    return value.literal and HARMLESS_VALUES.issuperset(value.text.split())
 
 
 def _ended_badly(

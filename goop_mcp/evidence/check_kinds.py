@@ -1,14 +1,16 @@
 """Which kinds of checks a name means: "unit tests", "lint and types", "ruff"."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from goop_mcp.evidence.attribution import words_in
+from goop_mcp.evidence.attribution import without_wrapper_words, words_in
+from goop_mcp.evidence.proofs import NamedCommands
 from goop_mcp.evidence.runners import KIND_WORDS, word_set
 
 if TYPE_CHECKING:
     from goop_mcp.validation.claims import CheckClaim
 
-__all__ = ["is_by_hand", "kinds_of", "kinds_of_name"]
+__all__ = ["is_by_hand", "kinds_of", "kinds_of_name", "named_commands"]
 
 # A name of several kinds means the first of these: "test coverage" is not a test.
 _PRIORITY: Final = ("coverage", "audit", "typecheck", "lint", "format", "build", "tests")
@@ -58,3 +60,12 @@ def kinds_of_name(name: str, text: str = "") -> tuple[str, ...]:
 def is_by_hand(check: "CheckClaim") -> bool:
     """Return whether the name of `check` says that a person or agent only looked."""
     return bool(_BY_HAND.intersection(words_in(check.name)))
+
+
+def named_commands(trusted: Mapping[str, tuple[str, ...]]) -> NamedCommands:
+    """Return the commands that a person named, by the check, with the kinds of these checks."""
+    return {
+        without_wrapper_words(argv): kinds
+        for check, argv in trusted.items()
+        if (kinds := kinds_of_name(check))
+    }

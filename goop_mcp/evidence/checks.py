@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from goop_mcp.evidence.attribution import Run, words_in
 from goop_mcp.evidence.check_kinds import is_by_hand, kinds_of
 from goop_mcp.evidence.history import TaskHistory, without_secrets
+from goop_mcp.evidence.proofs import NOT_SHOWN, OTHERS_PRINT, REDEFINED
 from goop_mcp.evidence.rules import (
     CHECK_FAILED,
     CHECK_HIDES_FAILURE,
@@ -25,7 +26,7 @@ from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.verdict import TIERS, EvidenceItem, Tier
 
-__all__ = ["JudgedCheck", "how_to_record", "judge_checks", "other_counts"]
+__all__ = ["JudgedCheck", "how_to_name", "how_to_record", "judge_checks", "other_counts"]
 
 _GENERIC: Final = word_set(
     "a all and are automated backend case cases check checked checks clean code "
@@ -82,6 +83,15 @@ def how_to_record(check: CheckClaim) -> str:
     """Return the fix for a check without a recorded run."""
     name = check.name if check.name.isidentifier() else "NAME"
     return f"Run the check with `goop-mcp run --name {name} -- COMMAND` and report that run."
+
+
+def how_to_name(check: CheckClaim) -> str:
+    """Return the fix for a command that proves nothing, as nobody knows what it runs."""
+    name = check.name if check.name.isidentifier() else "NAME"
+    return (
+        f"Run the runner itself, or name the command in .goopspec/checks.toml ([checks.{name}],"
+        " command = [...]) for a person to trust with `goop-mcp run --trust`."
+    )
 
 
 class _Judge:
@@ -142,11 +152,12 @@ class _Judge:
         runs = self._matching(self._history.of_kind(kind, current=True))
         real = [run for run in runs if not run.vacuous]
         # From the end, because each outcome is read from the output of its run.
-        last = next((run for run in reversed(real) if run.outcome in _DECIDED), None)
+        last = next((run for run in reversed(real) if self._decides(run)), None)
         if last is None:
             # What ran in an earlier task of the same agent may explain a claim, never refute it.
             earlier = self._matching(self._history.of_kind(kind, current=False))
-            passed = _last_passed(earlier) if not real else None
+            passed = next((run for run in reversed(earlier) if self._is_proof(run)), None)
+            passed = passed if not real else None
             if passed is not None:
                 return self._passed(passed, kind)
             return self._nothing_decided(kind, runs, real)
@@ -160,9 +171,7 @@ class _Judge:
 
         doubt = self._history.doubt(last, kind, _last_passed(real))
         if doubt is not None:
-            return self._not_proven(
-                kind, f"the last run of {last.program} failed, but {doubt}", last
-            )
+            return self._not_proven(f"the last run of {last.program} failed, but {doubt}", last)
 
         # Another check of this kind may be reported as failed: then nothing is hidden.
         if any(
@@ -186,6 +195,12 @@ class _Judge:
         return JudgedCheck(self._item("claimed", last, what), (self._problem(rule, message, fix),))
 
     # The runs of the check
+
+    def _decides(self, run: Run) -> bool:
+        return run.outcome in _DECIDED and (run.outcome != "passed" or self._is_proof(run))
+
+    def _is_proof(self, run: Run) -> bool:
+        return run.outcome == "passed" and not self._history.redefined(run)
 
     def _matching(self, runs: list[Run]) -> list[Run]:
         """Return the runs that the check can be about: its scope, its program, its paths."""
@@ -260,16 +275,24 @@ class _Judge:
         if not self._check.passed:
             return JudgedCheck(self._item("claimed"))
 
+        changed = next((run for run in reversed(real) if run.outcome == "passed"), None)
+        if changed is not None:
+            file = excerpt(self._history.redefined(changed), _SHOWN)
+            why = f"{changed.program} passed, but {file!r}, which says what it runs, possibly"
+            return self._not_proven(f"{why} changed", changed, how_to_name(self._check))
+
         last = real[-1] if real else None
         if last is not None and last.outcome == "not started":
-            if not self._history.may_have_run(kind) and not self._history.later_unknown(last):
+            none_ran = all(run.outcome == "not started" for run in real)
+            hidden = self._history.may_have_run(kind) or self._history.later_unknown(last)
+            if none_ran and not hidden:
                 what = f"{last.program} could not be started (exit status {last.command.status})"
                 message = f"{self._name} is reported as passed; {what}"
                 fix = f"Make {last.program} run, or report PARTIAL."
                 problem = self._problem(CHECK_FAILED, message, fix)
                 return JudgedCheck(self._item("claimed", last, what), (problem,))
 
-            return self._not_proven(kind, f"{last.program} could not be started", last)
+            return self._not_proven(f"{last.program} could not be started", last)
 
         if last is not None:
             if last.shown is not None and self._history.doubt(last, kind, None) is None:
@@ -279,7 +302,9 @@ class _Judge:
                 problem = self._problem(CHECK_HIDES_FAILURE, message, _fix_for(last))
                 return self._with_policy(JudgedCheck(self._item("claimed", last, what), (problem,)))
 
-            return self._not_proven(kind, f"{last.program} was run, but {last.why}", last)
+            of_target = last.why in (NOT_SHOWN, OTHERS_PRINT, REDEFINED)
+            naming = how_to_name(self._check) if of_target else None
+            return self._not_proven(f"{last.program} was run, but {last.why}", last, naming)
 
         if runs and not self._history.may_have_run(kind):
             vacuous = runs[-1]
@@ -290,13 +315,20 @@ class _Judge:
             problem = self._problem(VACUOUS_COMMAND, message, fix)
             return self._with_policy(JudgedCheck(self._item("claimed", vacuous, what), (problem,)))
 
-        return self._not_proven(kind, "no command of this task shows it", None)
+        # A script of the project, or a program that is not known: only a person can say what it is.
+        maybe = self._history.may_have_been(kind)
+        if maybe is not None:
+            line = excerpt(without_secrets(maybe.line).strip().partition("\n")[0], _SHOWN)
+            why = f"no known runner was run; {line!r} ended well and proves nothing"
+            return self._not_proven(why, None, how_to_name(self._check))
 
-    def _not_proven(self, kind: str, why: str, run: Run | None) -> JudgedCheck:
-        del kind
+        return self._not_proven("no command of this task shows it", None)
+
+    def _not_proven(self, why: str, run: Run | None, fix: str | None = None) -> JudgedCheck:
         rule = CHECK_REQUIRED if self._needs_more("claimed") else CHECK_NOT_RUN
         message = f"{self._name} is reported as passed; {why}"
-        problem = self._problem(rule, message, None if run is None else _fix_for(run))
+        fix = fix or (None if run is None else _fix_for(run))
+        problem = self._problem(rule, message, fix)
         return JudgedCheck(self._item("claimed", run, why), (problem,))
 
     def _with_policy(self, judged: JudgedCheck) -> JudgedCheck:

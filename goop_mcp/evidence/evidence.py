@@ -29,7 +29,8 @@ class Evidence(DataStruct, frozen=True, kw_only=True):
     without one they count as everything that the agent did. `base` is the id of the commit at which
     the task began, None if unknown; `Expectations.base` counts first. `changed` are the tracked
     files that had changes without a commit at that time: the path from the project's folder, with
-    size in bytes and modification time in nanoseconds. `runs` are runs of the recorder, oldest
+    size in bytes and modification time in nanoseconds. `began` is that time in nanoseconds since
+    1970, by the clock of the files, None if unknown. `runs` are runs of the recorder, oldest
     first, and `tree` is the present state of the files; or `runs` is a function that returns both
     for the checks of a report.
     """
@@ -39,6 +40,7 @@ class Evidence(DataStruct, frozen=True, kw_only=True):
     files: tuple[ObservedFile, ...] = ()
     base: str | None = None
     changed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    began: int | None = None
     runs: tuple[RecordedRun, ...] | RunSource = ()
     tree: WorkTree | None = None
 
@@ -51,6 +53,7 @@ class Evidence(DataStruct, frozen=True, kw_only=True):
             ("runs", () if callable(self.runs) else self.runs, (RecordedRun,)),
             ("tree", (self.tree,), (WorkTree, type(None))),
             ("changed", (self.changed,), (Mapping,)),
+            ("began", (self.began,), (int, type(None))),
         )
         for name, values, kinds in wanted:
             for value in values:
@@ -74,6 +77,7 @@ class Observed(NamedTuple):
     runs: tuple[RecordedRun, ...] | RunSource = ()
     tree: WorkTree | None = None
     changed: Mapping[str, tuple[int, int]] = {}
+    began: int | None = None
 
 
 def activity_of(evidence: "EvidenceSource | Observed | None") -> Observed:
@@ -121,7 +125,9 @@ def activity_of(evidence: "EvidenceSource | Observed | None") -> Observed:
     # The same object says that nothing is known, and not that something failed.
     bounded = NO_ACTIVITY if activity is NO_ACTIVITY else bounded
 
-    return Observed(bounded, known.base, most <= ENTRIES, known.runs, known.tree, known.changed)
+    return Observed(
+        bounded, known.base, most <= ENTRIES, known.runs, known.tree, known.changed, known.began
+    )
 
 
 def _position(entry: ObservedCommand | ObservedFile) -> int:

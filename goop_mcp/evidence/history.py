@@ -1,6 +1,6 @@
 """The commands of a task as runs of checks, and whether a later entry puts a run in doubt."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from goop_mcp.evidence.activity import AgentActivity, ObservedCall, ObservedCommand
@@ -8,14 +8,17 @@ from goop_mcp.evidence.attribution import (
     Attributed,
     Run,
     attribute,
-    without_wrapper_words,
     words_in,
 )
-from goop_mcp.evidence.check_kinds import kinds_of_name
+from goop_mcp.evidence.check_kinds import named_commands
+from goop_mcp.evidence.proofs import Known
 from goop_mcp.evidence.runners import ANY_KIND, word_set
 from goop_mcp.evidence.summaries import summary_of
 
-__all__ = ["TaskHistory", "without_secrets"]
+__all__ = ["Redefined", "TaskHistory", "without_secrets"]
+
+Redefined = Callable[[Sequence[str]], str | None]
+"""Returns the first of the paths that may have changed since the task began, None if unknown."""
 
 # Words in the names of tools with which an agent can run commands, or have others run them.
 _RUNNING_TOOLS: Final = word_set(
@@ -33,6 +36,8 @@ _READING_TOOLS: Final = word_set(
     "todowrite tool_search toolsearch update_plan view_image wait web_search webfetch websearch"
 )
 _LINE_CHARACTERS: Final = 1000
+# How many commands without a known program are looked at for a printed result.
+_MOST_READ: Final = 20
 
 
 class _Entry(NamedTuple):
@@ -46,6 +51,7 @@ class TaskHistory:
     """What an agent ran, in order. `everything`: no entry was left out for its size.
 
     `named` are the commands that a person named for checks of the project, by the check.
+    `redefined` looks at the files of the project, None where nobody can.
     """
 
     def __init__(
@@ -54,17 +60,18 @@ class TaskHistory:
         *,
         everything: bool,
         named: Mapping[str, tuple[str, ...]] | None = None,
+        redefined: Redefined | None = None,
     ) -> None:
         self.activity, self.everything = activity, everything
+        self._redefined = redefined
         # Once for all claims of the report: several of them ask about the same commands.
-        commands = {
-            without_wrapper_words(argv): kinds
-            for check, argv in (named or {}).items()
-            if (kinds := kinds_of_name(check))
-        }
-        self._entries = [_Entry(each, attribute(each, commands)) for each in activity.commands]
+        known = Known(named=named_commands(named or {}))
+        self._entries = [_Entry(each, attribute(each, known)) for each in activity.commands]
         self.runs: tuple[Run, ...] = tuple(
             run for entry in self._entries for run in entry.attributed.runs
+        )
+        self._folders = tuple(
+            dict.fromkeys(folder for each in self._entries for folder in each.attributed.folders)
         )
         self._words: dict[str, frozenset[str]] = {}
         self._printed: dict[tuple[int, str], bool] = {}
@@ -81,6 +88,44 @@ class TaskHistory:
     def of_kind(self, kind: str, *, current: bool) -> list[Run]:
         """Return the runs of `kind` of this task, or those of earlier tasks, in order."""
         return [run for run in self.runs if kind in run.kinds and run.command.current is current]
+
+    def redefined(self, run: Run) -> str:
+        """Return the file, "" for none, that says what `run` runs and may have changed since."""
+        # A shell may stay in a folder that an earlier line entered.
+        return self.possibly_changed(run.definition.paths(*self._folders))
+
+    def possibly_changed(self, paths: Sequence[str]) -> str:
+        """Return the first of `paths` that may have changed in this task, "" for none."""
+        found = self._redefined(paths) if self._redefined is not None and paths else None
+        if found is not None:
+            return found
+
+        # Nobody looked at the project: what the agent wrote with its tools is known all the same.
+        written = [
+            f"/{file.path.replace(chr(92), '/').lstrip('/')}"
+            for file in self.activity.files
+            if file.ok is not False and file.current
+        ]
+        return next(
+            (path for path in paths for each in written if each.endswith(f"/{path.lstrip('/')}")),
+            "",
+        )
+
+    def may_have_been(self, kind: str) -> ObservedCommand | None:
+        """Return the last command that ended well and may have run a check of `kind` unseen."""
+        ended = [each for each in self._entries if each.command.status == 0]
+        silent = [
+            each
+            for each in reversed(ended)
+            if not (each.attributed.runs or each.attributed.harmless)
+        ]
+        for entry in silent:
+            if entry.attributed.may_check & {kind, ANY_KIND}:
+                return entry.command
+        for entry in silent[:_MOST_READ]:
+            if entry.command.output and self._printed_success(entry.command, kind):
+                return entry.command
+        return None
 
     def doubt(self, run: Run, kind: str, passed_before: Run | None) -> str | None:
         """Return why the failure of `run` may no longer hold, None if it does.

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from goop_mcp.evidence.activity import NO_ACTIVITY, ObservedFile
 from goop_mcp.evidence.checks import judge_checks
 from goop_mcp.evidence.evidence import EvidenceSource, Observed, activity_of
-from goop_mcp.evidence.history import TaskHistory, without_secrets
+from goop_mcp.evidence.history import Redefined, TaskHistory, without_secrets
 from goop_mcp.evidence.recorded_checks import judge_recorded
 from goop_mcp.evidence.recorded_runs import NO_TREE, KnownRuns
 from goop_mcp.evidence.rules import FILE_NOT_REPORTED, NOTHING_DONE, WRITE_REFUSED
@@ -56,6 +56,7 @@ def judge_evidence(
     known: KnownRuns | None = None,
     base: str | None = None,
     named: Mapping[str, tuple[str, ...]] | None = None,
+    redefined: Redefined | None = None,
 ) -> Judgement:
     """Compare `claims` with `evidence`. Linear in both.
 
@@ -64,7 +65,8 @@ def judge_evidence(
     the project, and `found` has the problems of that: none is reported twice, and a memory that was
     found there was saved. `known` are the recorded runs of the project, None where nobody looked
     for them; `base` is the commit at which the task began, None for that of the evidence.
-    `named` are the commands that a person named for checks of the project, by the check.
+    `named` are the commands that a person named for checks of the project, by the check, and
+    `redefined` finds definitions of commands that may have changed in the task.
     """
     # An envelope of 2 MiB may name 20,000 files: the first of each kind are compared.
     claims = replace(
@@ -75,7 +77,9 @@ def judge_evidence(
     )
     observed = activity_of(evidence)
     activity = observed.activity
-    history = TaskHistory(activity, everything=observed.everything, named=named)
+    history = TaskHistory(
+        activity, everything=observed.everything, named=named, redefined=redefined
+    )
     whole = activity.complete and observed.everything
     problems: list[Problem] = []
     only_runs = activity is NO_ACTIVITY and bool(observed.runs or observed.tree)
@@ -90,7 +94,8 @@ def judge_evidence(
     if known is None:
         known = _runs_of(observed, claims)
     if known is not None:
-        judged = judge_recorded(judged, claims, known, require=require, base=base or observed.base)
+        base = base or observed.base
+        judged = judge_recorded(judged, claims, known, history, require=require, base=base)
 
     problems += [problem for check in judged for problem in check.problems]
     items = [check.item for check in judged]

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from goop_mcp.evidence.attribution import words_in
 from goop_mcp.evidence.check_kinds import is_by_hand, kinds_of
-from goop_mcp.evidence.checks import JudgedCheck, how_to_record, other_counts
-from goop_mcp.evidence.history import without_secrets
+from goop_mcp.evidence.checks import JudgedCheck, how_to_name, how_to_record, other_counts
+from goop_mcp.evidence.history import TaskHistory, without_secrets
 from goop_mcp.evidence.recorded_runs import KnownRuns, RecordedRun
 from goop_mcp.evidence.rules import (
     CHECK_FAILED,
@@ -54,18 +54,19 @@ def judge_recorded(
     judged: Sequence[JudgedCheck],
     claims: Claims,
     known: KnownRuns,
+    history: TaskHistory,
     *,
     require: Tier,
     base: str | None = None,
 ) -> list[JudgedCheck]:
     """Return what is known about each check, with the recorded runs added to `judged`.
 
-    `judged` has the checks of `claims` in order. `base` is the commit at which the task began, None
-    if unknown.
+    `judged` has the checks of `claims` in order; `history` knows which files may have changed.
+    `base` is the commit at which the task began, None if unknown.
     """
     required = require if claims.complete else "claimed"
     return [
-        _Judge(check, known, required, base).judge(before)
+        _Judge(check, known, history, required, base).judge(before)
         for check, before in zip(claims.checks, judged, strict=True)
     ]
 
@@ -82,9 +83,15 @@ class _Judge:
     """Judges one check."""
 
     def __init__(
-        self, check: CheckClaim, known: KnownRuns, required: Tier, base: str | None
+        self,
+        check: CheckClaim,
+        known: KnownRuns,
+        history: TaskHistory,
+        required: Tier,
+        base: str | None,
     ) -> None:
         self._check, self._known, self._base = check, known, base
+        self._history = history
         self._is_required = required == "recorded" and check.passed and not is_by_hand(check)
         self._kinds = frozenset(kinds_of(check))
 
@@ -167,6 +174,7 @@ class _Judge:
         name = self._check.name.strip().casefold()
         words = frozenset(words_in(f"{self._check.name} {self._check.text[:1000]}"))
         for belongs in (
+            lambda run: not self._redefined(run),
             lambda run: run.name.casefold() == name,
             lambda run: run.program.partition(" ")[0] in words,
         ):
@@ -212,6 +220,12 @@ class _Judge:
             return self._with(before, self._problem(NOT_CHECKED, message), run=run)
         if not self._is_here(run):
             return self._elsewhere(before, run, cited=cited)
+        if file := self._redefined(run):
+            message = (
+                f"run {run.id} of {without_secrets(run.program)!r} passed, but"
+                f" {excerpt(file, _SHOWN)!r}, which says what it runs, possibly changed"
+            )
+            return self._unproven(before, run, message)
 
         problems = [each for each in before.problems if each.rule.id not in _SETTLED]
         counts = run.counts
@@ -243,6 +257,11 @@ class _Judge:
             return self._with(
                 before, self._problem(VACUOUS_COMMAND, message, how_to_record(self._check)), run=run
             )
+        # It ended well: that nobody knows what it ran is no failure.
+        shows_none = run.exit_code == 0 and not (run.counts.failed or run.counts.errors)
+        if run.outcome == "unproven" or (run.outcome == "unknown" and shows_none):
+            message = f"run {run.id} of {without_secrets(run.program)!r} proves nothing: {why}"
+            return self._unproven(before, run, message)
         if run.outcome == "unknown" and not cited:
             return self._with(before, run=run)
         if not cited and (before.item.tier == "observed" or not here or run.tree_moved):
@@ -257,6 +276,29 @@ class _Judge:
         message = f"{what} {shown or 'did not pass'}{counts}: {without_secrets(run.program)}, {why}"
         fix = f"Fix it, run {self._command(run)} again, or report PARTIAL."
         return self._with(before, self._problem(rule, message, fix), run=run)
+
+    def _unproven(self, before: JudgedCheck, run: RecordedRun, why: str) -> JudgedCheck:
+        """Return `before` with the reason why `run` is no proof, which accuses nobody."""
+        if before.item.tier == "observed":
+            return before
+
+        # It says more than that nothing was seen.
+        others = tuple(each for each in before.problems if each.rule is not CHECK_NOT_RUN)
+        message = f"{self._name} is reported as passed; {why}"
+        problem = self._problem(CHECK_NOT_RUN, message, how_to_name(self._check))
+        return self._with(before._replace(problems=others), problem, run=run)
+
+    def _redefined(self, run: RecordedRun) -> str:
+        """Return the file, "" for none, that says what `run` runs and may have changed since."""
+        if not run.defined_by:
+            return ""
+
+        then = run.after
+        at_base = self._base is None or (then.head and then.head.startswith(self._base.lower()))
+        # Where nothing differs from the commit of the beginning, no file needs to be looked at.
+        if then.digest and at_base and not then.changes and then.changes_whole:
+            return ""
+        return self._history.possibly_changed(run.defined_by)
 
     def _elsewhere(self, before: JudgedCheck, run: RecordedRun, *, cited: bool) -> JudgedCheck:
         if not cited and before.item.tier == "observed":
@@ -407,6 +449,7 @@ def _result(run: RecordedRun) -> str:
     tree = f" on tree {run.after.digest[:_SHORT]}" if run.after.digest else ""
     warned = f"; {', '.join(run.variables[:2])} was set" if run.variables else ""
     counted = f" ({', '.join(parts)})" if parts else ""
-    outcome = {"nothing": "executed no test"}.get(run.outcome, run.outcome)
+    words = {"nothing": "executed no test", "unproven": "ended well"}
+    outcome = words.get(run.outcome, run.outcome)
 
     return f"{without_secrets(run.program)} {outcome}{counted}{tree}{warned}"

@@ -32,7 +32,7 @@ MOST_CHANGES: Final = 2000
 """How many files that differ from the commit are kept with a run."""
 
 MacState = Literal["valid", "wrong", "unknown key"]
-RunOutcome = Literal["passed", "failed", "nothing", "unfinished", "vacuous", "unknown"]
+RunOutcome = Literal["passed", "failed", "nothing", "unfinished", "vacuous", "unproven", "unknown"]
 
 
 class RunCounts(NamedTuple):
@@ -90,9 +90,13 @@ class RecordedRun(NamedTuple):
 
     `outcome` is what the run shows: "nothing" if it executed no test, "unfinished" if a signal or
     the time limit ended it or it could not be started, "vacuous" if the command can show nothing,
-    "unknown" if its exit code is not that of the check; `why` gives the reason in one clause.
-    `kinds` are the kinds of checks that it is, such as "tests", `program` is what messages call
-    the command, and `program_version` its version as its installer noted it, "" if unknown.
+    "unproven" if it ended well and rests neither on a known runner nor on a command that a person
+    trusts, "unknown" if its exit code is not that of the check; `why` gives the reason in one
+    clause. `defined_by` are the files of the project that decide what it runs, where that is the
+    target of a build tool or a program of the project: paths from the project, of files that may
+    not exist. `kinds` are the kinds of checks that it is, such as "tests", `program` is what
+    messages call the command, and `program_version` its version as its installer noted it, "" if
+    unknown.
 
     `exit_code` is 0 to 255, None if a `signal` ended it; `timed_out` is whether that was our own at
     the time limit. `failed_to_start` is why the program could not be started, "" if it was.
@@ -120,6 +124,7 @@ class RecordedRun(NamedTuple):
     outcome: RunOutcome = "unknown"
     why: str = ""
     kinds: tuple[str, ...] = ()
+    defined_by: tuple[str, ...] = ()
     program: str = ""
     program_version: str = ""
     exit_code: int | None = None

@@ -71,9 +71,10 @@ CHECK_NOT_RUN: Final = ACTIVITY_RULES.add(
     lenient=Severity.INFO,
     strict=Severity.INFO,
     catches=(
-        "a check is reported as passed, and no run shows it: nothing of that kind was run, or the"
-        " exit status of the line is not that of the check; a warning where the output shows a"
-        " failure all the same, an error where the policy asks for evidence"
+        "a check is reported as passed, and no run shows it: nothing of that kind was run, the exit"
+        " status of the line is not that of the check, or what ran is no known runner and may"
+        " print anything; a warning where the output shows a failure all the same, an error where"
+        " the policy asks for evidence"
     ),
     why="Nobody knows whether it passed. It is not an accusation: it may have been run elsewhere.",
     fix="Run the check on a line of its own, without a pipe, `|| true` or `;` after it.",

@@ -1,6 +1,7 @@
 """What a recorded run shows: its exit code alone proves little."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from goop_mcp.evidence.activity import ObservedCommand
@@ -9,10 +10,14 @@ from goop_mcp.evidence.attribution import (
     HARMLESS_VALUES,
     Run,
     attribute,
+    without_wrapper_words,
 )
-from goop_mcp.evidence.check_kinds import kinds_of_name
+from goop_mcp.evidence.check_kinds import kinds_of_name, named_commands
+from goop_mcp.evidence.proofs import NOT_SHOWN, NOTHING_MORE_KNOWN, Known
 from goop_mcp.evidence.recorded_runs import UNKNOWN_COUNTS, RunCounts, RunOutcome
-from goop_mcp.evidence.runners import ANY_KIND
+from goop_mcp.evidence.runners import ANY_KIND, script_of
+from goop_mcp.evidence.shell.tree import ShellWord
+from goop_mcp.evidence.shell.wrappers import name_of
 from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, Summary, summary_of
 
 __all__ = ["EndedRun", "RunResult", "changing_variables", "result_of_run"]
@@ -27,7 +32,8 @@ class EndedRun(NamedTuple):
     the negative number of the signal. `unfinished` is why it did not end by itself, "" if it did.
     `output` is the end of what it printed, and `output_whole` whether that is all. `counts` are
     those of a result file, None without one, and `result_problem` says why that file proves
-    nothing. `variables` are those that may change a runner.
+    nothing. `variables` are those that may change a runner. `trusted` are the commands that a
+    person trusts, by their checks, and `place_of` is as in `Known`.
     """
 
     name: str
@@ -39,6 +45,8 @@ class EndedRun(NamedTuple):
     counts: RunCounts | None = None
     result_problem: str = ""
     variables: tuple[str, ...] = ()
+    trusted: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    place_of: Callable[[str], str] = NOTHING_MORE_KNOWN.place_of
 
 
 class RunResult(NamedTuple):
@@ -50,6 +58,7 @@ class RunResult(NamedTuple):
     kinds: tuple[str, ...]
     program: str
     counts: RunCounts
+    defined_by: tuple[str, ...] = ()
 
 
 def changing_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -66,6 +75,7 @@ def changing_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
 def result_of_run(ended: EndedRun) -> RunResult:
     """Return what the run shows. Linear in its command and output."""
     program = " ".join(ended.argv)[:_PROGRAM_CHARACTERS].rpartition("/")[2]
+    named = kinds_of_name(ended.name)
     attributed = attribute(
         ObservedCommand(
             position=0,
@@ -74,9 +84,13 @@ def result_of_run(ended: EndedRun) -> RunResult:
             status=ended.status,
             output=ended.output,
             output_whole=ended.output_whole,
-        )
+        ),
+        Known(
+            named_commands(ended.trusted),
+            ended.place_of,
+            bool(ended.counts and ended.counts.executed),
+        ),
     )
-    named = kinds_of_name(ended.name)
     runs = [run for run in attributed.runs if ANY_KIND not in run.kinds]
     kinds = named or tuple(dict.fromkeys(kind for run in runs for kind in run.kinds))
     # A command that is known as another check proves nothing for this name.
@@ -93,8 +107,21 @@ def result_of_run(ended: EndedRun) -> RunResult:
         summary = found if found.seen else None
     counts = ended.counts or _counts(summary)
     outcome, why = _outcome(ended, _Read(runs, mine, kinds, attributed.harmless, summary, counts))
+    # The name of a check need not say what kind it is: its command is trusted all the same.
+    is_trusted = ended.trusted.get(ended.name) == ended.argv
+    if outcome == "passed" and not mine and not is_trusted:
+        outcome, why = "unproven", _why_unproven(ended.argv, program)
+    paths = dict.fromkeys(path for run in mine for path in run.definition.paths())
 
-    return RunResult(outcome, why, name, kinds, program, counts)
+    return RunResult(outcome, why, name, kinds, program, counts, tuple(paths))
+
+
+def _why_unproven(argv: Sequence[str], program: str) -> str:
+    """Return why a command that is no run of a known runner proves nothing."""
+    words = without_wrapper_words(argv)
+    if words and script_of(name_of(ShellWord(words[0])), words[1:]) is not None:
+        return NOT_SHOWN
+    return f"{program} is no known runner, and no check that a person trusts has this command"
 
 
 def _counts(summary: Summary | None) -> RunCounts:
@@ -142,9 +169,10 @@ def _outcome(ended: EndedRun, read: _Read) -> tuple[RunOutcome, str]:
         return "unfinished", f"signal {-ended.status} ended it"
     if any(run.vacuous for run in mine) and all(run.vacuous for run in mine):
         return "vacuous", "with these arguments it runs nothing"
-    if read.harmless and not runs:
+    if read.harmless:
         return "vacuous", "the command checks nothing"
-    if runs and not mine:
+    # What a target printed may leave out the rest of what it ran, unless it failed.
+    if runs and not mine and (runs[-1].rests_on != "target" or ended.status != 0):
         return "vacuous", f"the command is a check of {', '.join(runs[-1].kinds)}"
     if ended.status != 0:
         last = mine[-1].outcome if mine else "failed"
@@ -165,9 +193,9 @@ def _outcome(ended: EndedRun, read: _Read) -> tuple[RunOutcome, str]:
 def _passed(ended: EndedRun, read: _Read) -> tuple[RunOutcome, str]:
     """Return what an exit code of 0 is worth."""
     mine, kinds, summary, counts = read.mine, read.kinds, read.summary, read.counts
-    unproven = [run for run in mine if run.outcome == "unknown"]
-    if unproven:
-        return "unknown", unproven[-1].why
+    unknown = [run for run in mine if run.outcome == "unknown" and not run.vacuous]
+    if unknown and unknown[-1].rests_on != "target":
+        return "unknown", unknown[-1].why
     if ended.result_problem:
         return "unknown", ended.result_problem
     if "tests" in kinds and counts.executed == 0:
@@ -182,5 +210,8 @@ def _passed(ended: EndedRun, read: _Read) -> tuple[RunOutcome, str]:
         return "nothing", "it executed no test"
     if ended.variables and "tests" in kinds and counts.executed is None:
         return "unknown", f"{ended.variables[0]} may change what it runs"
+    if unknown:
+        # The target of a build tool: what it ran is not shown, and nothing says that it failed.
+        return "unproven", unknown[-1].why
 
     return "passed", ""

@@ -1,16 +1,20 @@
 """Which programs prove which kind of check: one table, as data."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 __all__ = [
     "ANY_KIND",
     "KIND_WORDS",
+    "PROGRAM_NAMES",
     "SCOPES",
     "SCRIPT_WORDS",
     "CheckProgram",
     "ScriptRunner",
+    "is_script_name",
     "kinds_of_script",
+    "option_values",
     "runner_of",
     "script_of",
     "word_set",
@@ -22,6 +26,7 @@ ANY_KIND: Final = "any"
 """The kind of a command that may run checks of every kind, such as `make check`."""
 
 
+@cache
 def word_set(text: str) -> Names:
     """Return the words of `text`, for tables that are easier to read as a text."""
     return frozenset(text.split())
@@ -171,7 +176,7 @@ _ROWS: Final = (
     _row("yarn audit", "audit"),
     _row("pnpm audit", "audit"),
     # Go, Rust, .NET, JVM
-    _row("go test", "tests", _GO, vacuous="-list -c -n"),
+    _row("go test", "tests", _GO, vacuous="-list -c -n -exec -toolexec"),
     _row("gotestsum", "tests", _GO, "go test"),
     _row("ginkgo", "tests", _GO, vacuous="--dry-run -dryRun"),
     _row("go vet", "lint", _GO, vacuous="-n"),
@@ -259,84 +264,198 @@ _VALUES: Final = {
 class ScriptRunner(NamedTuple):
     """A program that runs something under a name that the project chose: a target or a script.
 
-    `options` name it instead of an argument (`tox -e lint`), `default` is what runs without a name.
-    `after` are words that come between (`npm run`), `direct` are names that need none of them; if
-    it is empty, every name does. `vacuous` as in `CheckProgram`.
+    `defined_by` are the names of the files that say what runs under which name, and `redefines` are
+    options that say it in their place. `options` name the target instead of an argument
+    (`tox -e lint`), `default` is what runs without a name. `after` are words that come between
+    (`npm run`), `direct` are names that need none of them; if it is empty, every name does.
+    `family` is the form of its own summary, "" for none. `vacuous` as in `CheckProgram`.
     """
 
     name: str
+    defined_by: tuple[str, ...] = ()
+    redefines: Names = frozenset()
     options: Names = frozenset()
     default: tuple[str, ...] = ()
     after: Names = frozenset()
     direct: Names = frozenset()
     vacuous: Names = _ONLY_ASKS
     sources: Names = frozenset()
+    family: str = ""
     always: tuple[str, ...] = ()
+
+    @property
+    def names_nothing(self) -> bool:
+        """Whether it runs something without a name: make its first target, tox its list."""
+        return bool(self.default or self.always) or not (self.after or self.direct)
 
 
 _NPM_SCRIPTS = word_set("test t tst build lint start")
 _MAKE_VACUOUS = f"{_QUESTIONS} -n --dry-run --just-print --recon -q --question -t --touch"
 _GRADLE_VACUOUS = f"{_QUESTIONS} -m --dry-run"
+_MAVEN_VACUOUS = (
+    f"{_QUESTIONS} -DskipTests -DskipTests=true -Dmaven.test.skip -Dmaven.test.skip=true"
+)
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_PACKAGE = ("package.json", ".npmrc", ".yarnrc", ".yarnrc.yml")
+_MAVEN = ("pom.xml", "mvnw", ".mvn/maven.config")
+_GRADLE = (
+    *("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"),
+    *("gradlew", "gradle.properties"),
+)
+_TASKFILES = tuple(
+    f"{name}{dist}.{ending}"
+    for name in ("Taskfile", "taskfile")
+    for dist in ("", ".dist")
+    for ending in ("yml", "yaml")
+)
+
+
+def _environment_tool(name: str, *files: str) -> ScriptRunner:
+    """Return a tool of Python or of several languages that runs scripts with `run`."""
+    return ScriptRunner(name, (*files, "pyproject.toml"), after=word_set("run"))
+
+
+def _make(name: str) -> ScriptRunner:
+    return ScriptRunner(
+        name,
+        _MAKEFILES,
+        word_set("-E --eval"),
+        vacuous=word_set(f"{_MAKE_VACUOUS} -i --ignore-errors -k"),
+    )
+
+
+def _node_tool(
+    name: str,
+    *files: str,
+    after: str = "",
+    direct: Names = frozenset(),
+    vacuous: str = "",
+) -> ScriptRunner:
+    return ScriptRunner(
+        name,
+        (*_PACKAGE, *files),
+        word_set("--script-shell"),
+        after=word_set(after),
+        direct=direct,
+        vacuous=word_set(f"{_QUESTIONS} {vacuous}"),
+        sources=word_set(_JAVASCRIPT),
+    )
+
 
 _SCRIPT_RUNNERS: Final = {
     row.name: row
     for row in (
-        ScriptRunner("make", vacuous=word_set(f"{_MAKE_VACUOUS} -i --ignore-errors -k")),
-        ScriptRunner("gmake", vacuous=word_set(f"{_MAKE_VACUOUS} -i --ignore-errors -k")),
-        ScriptRunner("just", vacuous=word_set(f"{_QUESTIONS} -n --dry-run --list -l --summary")),
-        ScriptRunner("task", vacuous=word_set(f"{_QUESTIONS} -n --dry --list -l")),
-        ScriptRunner("rake", vacuous=word_set(f"{_QUESTIONS} -n --dry-run -T")),
-        ScriptRunner("invoke", vacuous=word_set(f"{_QUESTIONS} --dry --list -l")),
-        ScriptRunner("inv", vacuous=word_set(f"{_QUESTIONS} --dry --list -l")),
-        ScriptRunner("poe"),
-        ScriptRunner("composer", after=word_set("run run-script")),
+        _make("make"),
+        _make("gmake"),
+        ScriptRunner(
+            "just",
+            ("justfile", "Justfile", ".justfile"),
+            word_set("--shell --set"),
+            vacuous=word_set(f"{_QUESTIONS} -n --dry-run --list -l --summary"),
+        ),
+        ScriptRunner(
+            "task", _TASKFILES, vacuous=word_set(f"{_QUESTIONS} -n --dry --list -l --status")
+        ),
+        ScriptRunner(
+            "rake",
+            ("Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"),
+            word_set("-e --execute -E --execute-continue"),
+            vacuous=word_set(f"{_QUESTIONS} -n --dry-run -T"),
+        ),
+        *(
+            ScriptRunner(
+                name,
+                ("tasks.py", "tasks/__init__.py"),
+                vacuous=word_set(f"{_QUESTIONS} --dry --list -l"),
+            )
+            for name in ("invoke", "inv")
+        ),
+        ScriptRunner("doit", ("dodo.py", "pyproject.toml"), word_set("-f --file")),
+        ScriptRunner("poe", ("pyproject.toml", "poe_tasks.toml")),
+        ScriptRunner(
+            "composer",
+            ("composer.json",),
+            after=word_set("run run-script"),
+            direct=word_set("test tests lint check cs"),
+        ),
         ScriptRunner(
             "tox",
+            ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"),
+            word_set("-x --override"),
             options=word_set("-e --env -m"),
             default=("tests",),
             vacuous=word_set(f"{_QUESTIONS} -l --listenvs --notest -n --showconfig"),
         ),
         ScriptRunner(
             "nox",
+            ("noxfile.py",),
             options=word_set("-s --session --sessions -e"),
             default=("tests",),
             vacuous=word_set(f"{_QUESTIONS} -l --list --install-only"),
         ),
-        ScriptRunner(
+        _node_tool(
             "npm",
-            after=word_set("run run-script rum urn"),
+            after="run run-script rum urn",
             direct=word_set("test t tst"),
-            sources=word_set(_JAVASCRIPT),
-            vacuous=word_set(f"{_QUESTIONS} --if-present --ignore-scripts"),
+            vacuous="--if-present --ignore-scripts",
         ),
+        _node_tool("pnpm", after="run -r", direct=_NPM_SCRIPTS, vacuous="--if-present"),
+        _node_tool("yarn", after="run", direct=_NPM_SCRIPTS),
+        _node_tool("bun", after="run", direct=word_set("-")),
+        _node_tool("turbo", "turbo.json", after="run", direct=_NPM_SCRIPTS),
+        _node_tool("nx", "nx.json", "project.json", after="run", direct=_NPM_SCRIPTS),
+        _node_tool("deno", "deno.json", "deno.jsonc", after="task"),
+        _node_tool("grunt", "Gruntfile.js"),
+        _node_tool("gulp", "gulpfile.js", "gulpfile.mjs"),
+        *(
+            ScriptRunner(
+                name,
+                _MAVEN,
+                sources=word_set(_JVM),
+                family="junit",
+                vacuous=word_set(_MAVEN_VACUOUS),
+            )
+            for name in ("mvn", "mvnw")
+        ),
+        *(
+            ScriptRunner(
+                name,
+                _GRADLE,
+                word_set("-I --init-script"),
+                sources=word_set(_JVM),
+                family="junit",
+                vacuous=word_set(_GRADLE_VACUOUS),
+            )
+            for name in ("gradle", "gradlew")
+        ),
+        ScriptRunner("ant", ("build.xml",), sources=word_set(_JVM), family="junit"),
         ScriptRunner(
-            "pnpm",
-            after=word_set("run -r"),
-            direct=_NPM_SCRIPTS,
-            sources=word_set(_JAVASCRIPT),
-            vacuous=word_set(f"{_QUESTIONS} --if-present"),
+            "cargo",
+            (".cargo/config.toml", "Makefile.toml", "xtask/src/main.rs"),
+            after=word_set("xtask make"),
+            sources=word_set(_RUST),
         ),
+        _environment_tool("hatch", "hatch.toml"),
+        _environment_tool("mise", "mise.toml", ".mise.toml"),
+        _environment_tool("pdm"),
+        _environment_tool("pixi", "pixi.toml"),
+        _environment_tool("rye"),
         ScriptRunner(
-            "yarn", after=word_set("run"), direct=_NPM_SCRIPTS, sources=word_set(_JAVASCRIPT)
+            "manage.py", ("manage.py",), direct=word_set("test check"), sources=word_set(_PYTHON)
         ),
+        ScriptRunner("artisan", ("artisan",), direct=word_set("test"), sources=word_set(_PHP)),
         ScriptRunner(
-            "bun", after=word_set("run"), sources=word_set(_JAVASCRIPT), direct=word_set("-")
+            "pre-commit",
+            (".pre-commit-config.yaml",),
+            direct=word_set("-"),
+            family="pre-commit",
+            always=("lint", "format"),
         ),
-        ScriptRunner("mvn", sources=word_set(_JVM), vacuous=word_set(f"{_QUESTIONS} -DskipTests")),
-        ScriptRunner("mvnw", sources=word_set(_JVM), vacuous=word_set(f"{_QUESTIONS} -DskipTests")),
-        ScriptRunner("gradle", sources=word_set(_JVM), vacuous=word_set(_GRADLE_VACUOUS)),
-        ScriptRunner("gradlew", sources=word_set(_JVM), vacuous=word_set(_GRADLE_VACUOUS)),
-        ScriptRunner(
-            "turbo", after=word_set("run"), sources=word_set(_JAVASCRIPT), direct=_NPM_SCRIPTS
-        ),
-        ScriptRunner(
-            "nx", after=word_set("run"), sources=word_set(_JAVASCRIPT), direct=_NPM_SCRIPTS
-        ),
-        ScriptRunner("manage.py", direct=word_set("test check"), sources=word_set(_PYTHON)),
-        ScriptRunner("artisan", direct=word_set("test"), sources=word_set(_PHP)),
-        ScriptRunner("pre-commit", direct=word_set("-"), always=("lint", "format")),
     )
 }
+
+PROGRAM_NAMES: Final = frozenset({name.split()[0] for name in _BY_NAME} | set(_SCRIPT_RUNNERS))
+"""The names of all programs of these tables."""
 
 SCRIPT_WORDS: Final = {
     word: kind
@@ -432,9 +551,33 @@ def kinds_of_script(row: ScriptRunner, names: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds of checks that scripts with these names run."""
     if row.always:
         return row.always
-    if not names:
-        return row.default
+    return _kinds_of_names(names) if names else row.default
 
+
+def is_script_name(name: str) -> bool:
+    """Return whether a project may call one of its scripts `name`."""
+    return bool(_kinds_of_names((name,)))
+
+
+def option_values(name: str, arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the values of the options of the program `name` that take one, such as a folder."""
+    options = _VALUES.get(name, frozenset())
+    values: dict[str, None] = {}
+    for at, argument in enumerate(arguments):
+        if argument == "--":
+            break
+
+        option, sign, value = argument.partition("=")
+        if option in options:
+            values[value if sign else "".join(arguments[at + 1 : at + 2])] = None
+        elif any(not each.startswith("--") and argument.startswith(each) for each in options):
+            # `make -Capp`
+            values[argument[len("-C") :]] = None
+
+    return tuple(each for each in values if each)
+
+
+def _kinds_of_names(names: Sequence[str]) -> tuple[str, ...]:
     kinds: dict[str, None] = {}
     for name in names:
         # "test:unit", "check-types", "py311", "fix_lint"

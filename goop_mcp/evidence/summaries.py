@@ -18,6 +18,9 @@ _LINE_CHARACTERS = 300
 _MOST_LINES = 400
 _MOST_NAMES = 20
 _COUNT_AND_STATE = 2
+# Parts of tests, which pytest 9 counts apart; and what it prints where it only lists the tests.
+_SUBTESTS = r", \d+ subtests? passed"
+_COLLECTED = r"[\d/]+ tests? collected(?: \(\d+ deselected\))?$"
 
 SUMMARY_CHARACTERS: Final = 16 * 1024
 """How much of an output is read: its end."""
@@ -53,7 +56,7 @@ _SUMMARIES: Final = {
     "minitest": r"\d+ (?:runs|tests), \d+ assertions, \d+ failures",
     "phpunit": r"OK \(\d|Tests: +\d|No tests executed!",
     "bun": r"\d+ (?:pass|fail|skip|todo)$|Ran \d+ tests? across ",
-    "playwright": r"\d+ (?:passed|failed|flaky|skipped|did not run)\b|Error: No tests",
+    "playwright": r"\d+ (?:failed|flaky|skipped|did not run)\b|\d+ passed \(|Error: No tests",
     "ctest": r"\d+% tests passed, \d+ tests failed",
     "deno test": r"(?:ok|FAILED) \| \d",
     "mix test": r"\d+ (?:doctests?, \d+ )?tests?, \d+ failures?",
@@ -71,6 +74,28 @@ _SUMMARIES: Final = {
     "ruff format": r"\d+ files? (?:would be reformatted|already formatted)",
     "prettier": r"\[(?:warn|error)\] |All matched files use Prettier",
     "rubocop": r"\d+ files? inspected, ",
+    "pre-commit": r".{1,120}\.{3}(?:\([^)]{1,60}\))?(?:Passed|Failed|Skipped)$",
+    # What other programs print where nothing is wrong: it shows that one ran.
+    "other tests": (
+        r"\d+ (?:specs?|tests), 0 failures|TOTAL: \d+ SUCCESS|Executed \d+ of \d+ .{0,60}SUCCESS"
+        r"|All tests successful|Result: PASS$|Executed \d+ tests?, with 0 failures"
+        r"|(?:🎉 \d+|All(?: \d+)?) tests? passed|\d+ tests? passed$|\[  PASSED  \] \d"
+        r"|0 failures, 0 errors|Executed \d+ out of \d+ tests?: \d+ tests? pass"
+        r"|\[info\] (?:Passed: Total \d+, Failed 0|Tests: succeeded \d+, failed 0)"
+        r"|\d+ scenarios? passed, 0 failed|\d+ tests?, \d+ passed, 0 failed"
+    ),
+    "other linters": (
+        r"0 issues\.|Your code has been rated at|Checked \d+ files? in"
+        r"|Found 0 warnings and 0 errors"
+    ),
+    "other checkers": r"svelte-check found 0 errors|No type errors found|All checks passed",
+    "other builds": (
+        r"✓ built in |(?:✓ )?[Cc]ompiled successfully|webpack [\d.]+ compiled successfully"
+        r"|created .{1,100} in \d|Successfully built |⚡ Done in |\[INFO\] BUILD SUCCESS"
+        r"|BUILD SUCCESSFUL"
+    ),
+    "coverage": r"TOTAL +\d.*%|All files +\|",
+    "audit": r"found 0 vulnerabilities|No (?:known )?vulnerabilities found",
 }
 _FAILED: Final = {
     "unittest": r"FAILED \(",
@@ -90,6 +115,7 @@ _FAILED: Final = {
     "ctest": r"\d+% tests passed, [1-9]",
     "cypress run": r"✖ ",
     "eslint": r"✖ \d+ problems? \([1-9]",
+    "pre-commit": r".{1,120}\.{3}Failed$",
 }
 """Lines that show a failure without a count."""
 
@@ -133,13 +159,16 @@ _TESTS: Final = (
     "ctest",
     "deno test",
     "mix test",
+    "other tests",
 )
 _FAMILIES: Final = {
     "tests": _TESTS,
-    "lint": ("ruff check", "eslint", "rubocop", "flake8"),
-    "typecheck": ("mypy", "pyright", "tsc"),
+    "lint": ("ruff check", "eslint", "rubocop", "flake8", "other linters"),
+    "typecheck": ("mypy", "pyright", "tsc", "other checkers"),
     "format": ("black", "ruff format", "prettier"),
-    "build": ("tsc", "dotnet build", "cargo"),
+    "build": ("tsc", "dotnet build", "cargo", "other builds"),
+    "coverage": ("coverage",),
+    "audit": ("audit",),
 }
 """Where a script hides the program, those of its kind."""
 
@@ -189,6 +218,7 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
         if may_fit.match(line) is None and not ("pytest" in families and " in " in line):
             continue
 
+        line = _compiled(_SUBTESTS).sub("", line) if "subtest" in line else line
         for each in families:
             if not (_is_pytest if each == "pytest" else _compiled(_SUMMARIES[each]).match)(line):
                 continue
@@ -210,7 +240,8 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
     failure = result.failure if counted or failed is None else failed
 
     return Summary(
-        seen=bool(lines),
+        # Many programs end with this word; that of unittest stands below its count.
+        seen=any(line != "OK" for line in lines),
         result=result,
         failure=failure,
         nothing_ran=bool(lines) and failure is None and (result.nothing_ran or nothing),
@@ -229,7 +260,7 @@ def _is_pytest(line: str) -> bool:
     counts, found, time = line.strip("= ").partition(" in ")
     if not found or not time[:1].isdigit() or "s" not in time:
         return False
-    if counts == "no tests ran":
+    if counts == "no tests ran" or _compiled(_COLLECTED).match(counts):
         return True
 
     pieces = counts.split(", ")

@@ -1,12 +1,14 @@
 """What a run shows: result files, counts, redacted texts. Loaded when the command has ended."""
 
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from goop_mcp import recording
 from goop_mcp.errors import ResultFileError
+from goop_mcp.evidence.proofs import is_installed
 from goop_mcp.evidence.recorded_runs import (
     MOST_TAIL_BYTES,
     UNKNOWN_COUNTS,
@@ -89,7 +91,7 @@ def written_moment(seconds: float) -> str:
 
 def prepare(request: RunRequest) -> None:
     """Compile the patterns that describing a run of `request` needs, before it has ended."""
-    described(request._replace(results=()), EndedCommand(CommandOutput(), 0), (), {})
+    described(request._replace(results=()), EndedCommand(CommandOutput(), 0), (), {}, trusted={})
 
 
 def described(
@@ -97,8 +99,13 @@ def described(
     ended: EndedCommand,
     marks: "Sequence[ResultMarks]",
     environment: Mapping[str, str],
+    *,
+    trusted: Mapping[str, tuple[str, ...]],
 ) -> RecordedRun:
-    """Return the run of an ended command, without id, times, trees and MAC; secrets are hidden."""
+    """Return the run of an ended command, without id, times, trees and MAC; secrets are hidden.
+
+    `trusted` are the commands of the project that a person trusts, by their checks.
+    """
     results = _results(request, marks)
     variables = changing_variables(environment)
     output, end = ended.output, ended.output.end
@@ -121,6 +128,8 @@ def described(
             counts=results.counts,
             result_problem=results.problem,
             variables=variables,
+            trusted={request.name: request.argv} if request.pinned else trusted,
+            place_of=_place_of(request, environment),
         )
     )
     return RecordedRun(
@@ -133,6 +142,7 @@ def described(
         outcome=shown.outcome,
         why=_storable(shown.why),
         kinds=shown.kinds,
+        defined_by=_in_project(request, shown.defined_by),
         program=_storable(shown.program),
         program_version=_storable(version_of_program(request.argv, request.cwd, environment)),
         exit_code=None if ended.status < 0 else ended.status,
@@ -155,6 +165,32 @@ def described(
         agent=request.agent,
         task=request.task,
     )
+
+
+def _place_of(request: RunRequest, environment: Mapping[str, str]) -> Callable[[str], str]:
+    """Return how to find the program of a name where it is a file of the project."""
+
+    def place_of(name: str) -> str:
+        found = shutil.which(name, path=environment.get("PATH"))
+        # A relative entry of PATH depends on the folder in which the command runs.
+        whole = os.path.join(request.cwd, found) if found else ""  # noqa: PTH118
+        return whole if whole and _in_project(request, (whole,)) else ""
+
+    return place_of
+
+
+def _in_project(request: RunRequest, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return those of `paths` that lead into the project, from its top; not what is installed."""
+    top = os.path.realpath(request.project)
+    inside = []
+    for path in paths:
+        folder, name = os.path.split(os.path.join(request.cwd, path))  # noqa: PTH118
+        # A link of the project is a file of it, wherever it leads.
+        found = os.path.relpath(os.path.join(os.path.realpath(folder), name), top)  # noqa: PTH118
+        if found.partition(os.sep)[0] != os.pardir and not is_installed(found):
+            inside.append(_storable(found.replace(os.sep, "/")))
+
+    return tuple(inside)
 
 
 def _stored_arguments(argv: Sequence[str]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ def record_run(
     passes_on: bool = True,
     meanwhile: Callable[[RunRequest], None] = lambda _: None,
     git: Git | None = None,
+    trusted: Callable[[], Mapping[str, tuple[str, ...]]] = dict,
 ) -> tuple[RecordedRun, int]:
     """Run the command of `request`; return its run, without id and MAC, and our exit code.
 
@@ -31,7 +32,7 @@ def record_run(
     time limit, 127 if it could not be started. `passes_on` is whether the output is written to our
     own standard output and standard error as well. `meanwhile` is called with `request` once the
     command runs, and must return at once. `git` was asked where the repository of the project is,
-    None if nobody asked yet.
+    None if nobody asked yet. `trusted` returns the commands that a person trusts, by their checks.
     """
     scopes = [request.paths] if request.paths else []
     folder = str(request.project.resolve())
@@ -63,7 +64,9 @@ def record_run(
         # the run is described, and the copies of both looks are removed after that.
         if before.digest:
             later.begin()
-        described = recording.describing.described(request, ended, marks, environment)
+        described = recording.describing.described(
+            request, ended, marks, environment, trusted=trusted()
+        )
         # A tree that could not be read before cannot be compared with the one after.
         after = later.tree() if before.digest else before
 

@@ -30,6 +30,9 @@ _BYTES: Final = 32
 _NAME: Final = 4
 _RANDOM: Final = 4
 _OTHERS: Final = 0o077
+_LISTS: Final = (
+    "argv", "paths", "kinds", "defined_by", "variables", "passed_names", "skipped_names",
+)  # fmt: skip
 
 
 class KeyFileError(GoopError):
@@ -111,12 +114,9 @@ def seal(run: RecordedRun, key: MachineKey) -> tuple[str, str]:
 def unseal(content: str, mac: str, key: MachineKey | None) -> RecordedRun | None:
     """Return the run in `content` with the state of its MAC; None for a text that is not a run."""
     try:
-        # Records of before the version was kept have none.
-        values = {"program_version": "", **json.loads(content)}
-        lists = {
-            name: tuple(map(str, values[name]))
-            for name in ("argv", "paths", "kinds", "variables", "passed_names", "skipped_names")
-        }
+        # Records of before these were kept have none.
+        values = {"program_version": "", "defined_by": (), **json.loads(content)}
+        lists = {name: tuple(map(str, values[name])) for name in _LISTS}
         trees = {}
         for name in ("before", "after"):
             tree = values[name]

@@ -2,18 +2,19 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goop_mcp import services
-from goop_mcp.errors import GoopError, UnknownNameError
+from goop_mcp import services, workspace
+from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import examine
-from goop_mcp.recording.state_folder import TRUSTED_FILE, may_be_recorded, recorder_folder
+from goop_mcp.recording.state_folder import may_be_recorded
 from goop_mcp.services.project_expectations import expect_of_project
 from goop_mcp.services.stop_hooks.judged_by import JudgedBy
 from goop_mcp.services.stop_hooks.policy import read_policy
+from goop_mcp.services.trusted_commands import trusted_commands
 from goop_mcp.validation.evidence_rules import FILE_NOT_TOUCHED
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
@@ -213,7 +214,8 @@ def _compared(
         found=found,
         known=known,
         base=base,
-        named=_trusted_commands(files.root) if observed is not None else {},
+        named=trusted_commands(files.root) if observed is not None else {},
+        redefined=_changed_definitions(files, observed, base=base, seconds=seconds),
     )
     # A change that the host saw may be undone or committed elsewhere: git alone accuses nobody.
     found = [
@@ -238,13 +240,27 @@ def _compared(
     return examined.verdict([*found, *judged.problems], judged.items)
 
 
-def _trusted_commands(project: Path) -> Mapping[str, tuple[str, ...]]:
-    """Return the named commands of the project that a person trusts; an agent may name any."""
-    # Most machines trust nothing, and a hook need not load what reads such files.
-    if not os.access(f"{recorder_folder()}/{TRUSTED_FILE}", os.F_OK):
-        return {}
-    try:
-        found = services.named_checks.read_checks(project)
-    except GoopError:
-        return {}
-    return {check.name: check.command for check in found.checks.values()} if found.trusted else {}
+def _changed_definitions(
+    files: ProjectFiles, observed: "Observed | None", *, base: str | None, seconds: float | None
+) -> "Callable[[Sequence[str]], str | None]":
+    """Return what finds definitions of commands that may have changed since the task began."""
+    until = None if seconds is None else time.monotonic() + seconds
+    made: list[workspace.definitions.ChangedDefinitions] = []
+
+    def changed(paths: Sequence[str]) -> str | None:
+        # Most commands are known runners, and the project has no file that could take their place.
+        if not any(os.path.lexists(files.root / path) for path in paths):
+            return ""
+        if not made:
+            made.append(
+                workspace.definitions.ChangedDefinitions(
+                    files,
+                    base=base,
+                    changed=observed.changed if observed is not None else {},
+                    began=observed.began if observed is not None else None,
+                    until=until,
+                )
+            )
+        return made[0](paths)
+
+    return changed

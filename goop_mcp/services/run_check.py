@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ from goop_mcp.recording.git_calls import Git
 from goop_mcp.recording.recorder import record_run
 from goop_mcp.recording.tree_digest import folder_of_project
 from goop_mcp.services.run_arguments import RunArguments, named_folder
+from goop_mcp.services.trusted_commands import trusted_commands
 
 __all__ = [
     "CheckRun",
@@ -33,6 +35,7 @@ _OUTCOMES: Final = {
     "nothing": "executed no test",
     "unfinished": "did not finish",
     "vacuous": "proves nothing",
+    "unproven": "proves nothing",
     "unknown": "shows no result",
 }
 
@@ -77,6 +80,7 @@ def run_check(
         passes_on=passes_on,
         meanwhile=meanwhile,
         git=git,
+        trusted=partial(_trusted_commands, request),
     )
     try:
         # The command did not have to wait for the database.
@@ -88,6 +92,14 @@ def run_check(
             return CheckRun(services.recorded_runs.keep_run(store, run), code)
     except (GoopError, OSError) as error:
         return CheckRun(run, code, str(error))
+
+
+def _trusted_commands(request: RunRequest) -> Mapping[str, tuple[str, ...]]:
+    """Return the commands that a person trusts, where `request` runs in the project's folder."""
+    # In another folder the same words start another program.
+    if request.cwd.resolve() != request.project.resolve():
+        return {}
+    return trusted_commands(request.project)
 
 
 def shown_outcome(run: RecordedRun) -> str:

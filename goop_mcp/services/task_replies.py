@@ -68,8 +68,9 @@ class TaskJudge:
         `commit` is the one that a worktree begins at, in which nothing else is changed.
         """
         if commit is not None:
-            return Evidence(activity=NO_ACTIVITY, base=commit)
+            return Evidence(activity=NO_ACTIVITY, base=commit, began=time.time_ns())
 
+        began = time.time_ns()
         repository = Repository(folder, until=time.monotonic() + CLAIM_SECONDS)
         try:
             head = repository.head()
@@ -79,7 +80,7 @@ class TaskJudge:
         except GitError:
             return None
 
-        return Evidence(activity=NO_ACTIVITY, base=head, changed=changed)
+        return Evidence(activity=NO_ACTIVITY, base=head, changed=changed, began=began)
 
     def judge(self, reply: TaskReply) -> Verdict:
         """Return the verdict on a reply, its claims verified. Raises RuleFailedError."""
@@ -124,7 +125,7 @@ def _evidence_of(reply: TaskReply) -> Evidence:
         activity = replace(activity, complete=False, why_incomplete=_OTHER_SESSIONS)
 
     start = reply.start or Evidence()
-    return Evidence(activity=activity, base=start.base, changed=start.changed)
+    return Evidence(activity=activity, base=start.base, changed=start.changed, began=start.began)
 
 
 def _read_session(session: AgentSession, report: str) -> AgentActivity:

@@ -44,6 +44,8 @@ def verify_run(run: RecordedRun, project: Path) -> VerifiedRun:
     if run.mac_state == "unknown key":
         detail = f"its record has the key {run.key!r}, which is not known on this machine"
         return VerifiedRun(run.name, "not checked", detail, run.id)
+    if run.outcome == "unproven":
+        return VerifiedRun(run.name, "not checked", f"it proves nothing: {run.why}", run.id)
     if run.outcome != "passed":
         return VerifiedRun(run.name, "contradicted", f"it did not pass: {run.why}", run.id)
 

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["claimed_memories", "document_lookup", "files", "git", "goopspec_database", "replacing"]
+__all__ = [
+    "claimed_memories",
+    "definitions",
+    "document_lookup",
+    "files",
+    "git",
+    "goopspec_database",
+    "replacing",
+]
 
 if TYPE_CHECKING:
     from goop_mcp.workspace import (
         claimed_memories,
+        definitions,
         document_lookup,
         files,
         git,

@@ -266,6 +266,25 @@ class Repository:
 
         return stamps
 
+    def blobs(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
+        """Return the ids of those of `paths` that are files of `commit`, by path."""
+        answer = self._run(["--literal-pathspecs", "ls-tree", "-z", commit, "--", *paths], [])
+        found: dict[str, str] = {}
+        for entry in answer.decode("utf-8", "surrogateescape").split("\0"):
+            about, _, path = entry.partition("\t")
+            if about.split()[1:2] == ["blob"]:
+                found[path] = about.split()[2]
+
+        return found
+
+    def content(self, blob: str, *, most: int) -> bytes | None:
+        """Return the content of a blob by its id, None where it has more than `most` bytes."""
+        form = "--batch-check=%(objectsize)"
+        size = self._run(["cat-file", form], [blob]).strip()
+        if not size.isdigit() or int(size) > most:
+            return None
+        return self._run(["cat-file", "blob", blob], [])
+
     def uncommitted(self) -> dict[str, tuple[int, int]] | None:
         """Return size and modification time of the tracked files that differ from the index.
 

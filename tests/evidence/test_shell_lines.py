@@ -24,9 +24,11 @@ Reader = Callable[[str], Script]
 READERS = [pytest.param(read_script, id="own"), pytest.param(read_with_grammar, id="grammar")]
 
 
-def proven_kinds(line: str, read: Reader, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def proven_kinds(
+    line: str, output: str, read: Reader, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
     monkeypatch.setattr(attribution, "best_reader", lambda _line: read)
-    runs = attribute(ObservedCommand(position=0, line=line, status=0)).runs
+    runs = attribute(ObservedCommand(position=0, line=line, status=0, output=output)).runs
     return sorted(kind for run in runs if run.outcome == "passed" for kind in run.kinds)
 
 
@@ -35,7 +37,8 @@ def proven_kinds(line: str, read: Reader, monkeypatch: pytest.MonkeyPatch) -> li
 def test_a_line_proves_what_its_exit_status_speaks_for(
     case: dict[str, object], read: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert proven_kinds(str(case["line"]), read, monkeypatch) == case["proves"], case.get("note")
+    proven = proven_kinds(str(case["line"]), str(case.get("output", "")), read, monkeypatch)
+    assert proven == case["proves"], case.get("note")
 
 
 def test_there_are_enough_lines_of_both_sorts() -> None:

@@ -226,7 +226,7 @@ class _Decider:
             for word in node.words[1:]:
                 variable, sign, value = word.text.partition("=")
                 if sign:
-                    self.exported.append((variable, ShellWord(value, word.literal)))
+                    self.exported.append((variable, ShellWord(value, word.literal, word.inner)))
         elif name == "alias":
             self.functions |= {each.partition("=")[0] for each in arguments}
         elif name == "trap" and any("exit" in each for each in arguments):

@@ -3,9 +3,17 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from goop_mcp.evidence.runners import is_script_name, runner_of
 from goop_mcp.evidence.shell.tree import ShellWord
 
-__all__ = ["ShellScript", "StartedProgram", "name_of", "shell_script", "without_wrappers"]
+__all__ = [
+    "WRAPPER_NAMES",
+    "ShellScript",
+    "StartedProgram",
+    "name_of",
+    "shell_script",
+    "without_wrappers",
+]
 
 
 class Wrapper(NamedTuple):
@@ -107,6 +115,11 @@ _MODULE_RUNNERS: Final = {
 }
 """Programs that run the module named by `-m`, and their options that take a value."""
 
+WRAPPER_NAMES: Final = frozenset(name.split()[0] for name in (*_WRAPPERS, *_MODULE_RUNNERS))
+"""The names of the programs that start another one."""
+
+# These start a program, or else a script that the project calls like this.
+_ALSO_SCRIPTS: Final = frozenset({"hatch run", "pdm run", "pixi run", "rye run"})
 _SHELLS = frozenset({"ash", "bash", "dash", "ksh", "sh", "zsh"})
 _MODULE_OPTIONS = frozenset({"-m", "-Im", "-um", "-sm", "-Bm", "-Em"})
 _MOST_WRAPPERS = 8
@@ -164,9 +177,20 @@ def without_wrappers(
                 known.append((variable, ShellWord(value, rest[0].literal)))
                 rest = rest[1:]
 
-        left = rest[wrapper.skip :]
+        rest = rest[wrapper.skip :]
+        if both in _ALSO_SCRIPTS and _is_script(rest):
+            return StartedProgram(left, tuple(known))
+
+        left = rest
 
     return StartedProgram(left, tuple(known))
+
+
+def _is_script(words: Sequence[ShellWord]) -> bool:
+    if not words or not is_script_name(words[0].text):
+        return False
+    arguments = [word.text for word in words[1:]]
+    return runner_of(name_of(words[0]), arguments) is None
 
 
 def _module(

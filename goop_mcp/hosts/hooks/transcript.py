@@ -42,7 +42,7 @@ def observe(
 
     if base is None:
         return Evidence(activity=activity)
-    return Evidence(activity=activity, base=base.commit, changed=base.changed)
+    return Evidence(activity=activity, base=base.commit, changed=base.changed, began=base.began)
 
 
 def last_message(path: str) -> str | None:

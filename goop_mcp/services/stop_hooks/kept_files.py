@@ -31,6 +31,13 @@ class KeptFiles:
         except OSError:
             return None
 
+    def written_ns(self, key: str) -> int | None:
+        """Return when the file was last written or used, in ns since 1970, None if unknown."""
+        try:
+            return os.stat(self._path(key)).st_mtime_ns  # noqa: PTH116 - pathlib is slow to load
+        except OSError:
+            return None
+
     def create(self, key: str, content: bytes) -> None:
         """Write the file unless there is one. Raises OSError."""
         os.makedirs(self._folder, exist_ok=True)  # noqa: PTH103 - pathlib is slow to load

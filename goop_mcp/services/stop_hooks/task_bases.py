@@ -21,11 +21,13 @@ class TaskBase(NamedTuple):
     """What an agent began with: the id of the commit, and the files changed without a commit.
 
     `changed` maps the path from the project's folder to size in bytes and modification time in
-    nanoseconds; it is empty where that is not known.
+    nanoseconds; it is empty where that is not known. `began` is when this was kept, in nanoseconds
+    since 1970 by the clock of the files, None if unknown.
     """
 
     commit: str
     changed: Mapping[str, tuple[int, int]] = {}
+    began: int | None = None
 
 
 def keep_base(state: str, agent: str, base: TaskBase) -> None:
@@ -57,7 +59,7 @@ def base_of(state: str, agent: str) -> TaskBase | None:
         if path and size.isdecimal() and time_ns.isdecimal():
             changed[path] = int(size), int(time_ns)
 
-    return TaskBase(commit, changed)
+    return TaskBase(commit, changed, _files(state).written_ns(agent))
 
 
 def _files(state: str) -> KeptFiles:
