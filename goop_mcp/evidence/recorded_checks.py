@@ -290,14 +290,6 @@ class _Judge:
 
     def _redefined(self, run: RecordedRun) -> str:
         """Return the file, "" for none, that says what `run` runs and may have changed since."""
-        if not run.defined_by:
-            return ""
-
-        then = run.after
-        at_base = self._base is None or (then.head and then.head.startswith(self._base.lower()))
-        # Where nothing differs from the commit of the beginning, no file needs to be looked at.
-        if then.digest and at_base and not then.changes and then.changes_whole:
-            return ""
         return self._history.possibly_changed(run.defined_by)
 
     def _elsewhere(self, before: JudgedCheck, run: RecordedRun, *, cited: bool) -> JudgedCheck:

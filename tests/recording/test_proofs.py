@@ -330,6 +330,19 @@ def test_a_content_that_is_as_it_was_did_not_change(player: Player) -> None:
     assert observed_tier(observed(player, "make test", base=base)) == "observed"
 
 
+def test_flags_and_times_hide_no_change(player: Player) -> None:
+    base = begun(player)
+    makefile = player.work.folder / "Makefile"
+    stamp, text = makefile.stat(), makefile.read_text(encoding="utf-8")
+    player.work.git("update-index", "--assume-unchanged", "Makefile")
+    makefile.write_text(text.replace("tests", "TESTS"), encoding="utf-8")
+    os.utime(makefile, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert player.work.git("status", "--porcelain") == ""
+    assert observed_tier(observed(player, "make test", base=base)) == "claimed"
+    run, _ = player.record("make", "test")
+    assert tier(judged(player, run)) == "claimed"
+
+
 @pytest.mark.parametrize(
     "line", ["cd app && make test", "make -C app test", "make -f app/Makefile"]
 )
