@@ -35,8 +35,7 @@ from goop_mcp.evidence.runners import (
     word_set,
 )
 from goop_mcp.evidence.shell import Part, parts_of
-from goop_mcp.evidence.shell.bash_grammar import best_reader
-from goop_mcp.evidence.shell.tree import Script, ShellWord
+from goop_mcp.evidence.shell.tree import ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
 from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, Summary, summary_of
 
@@ -293,7 +292,7 @@ def words_in(text: str) -> Iterator[str]:
 
 def _parts(command: ObservedCommand) -> Sequence[Part] | None:
     if command.argv is None:
-        return _parts_of_line(command.line, best_reader(command.line))
+        return _parts_of_line(command.line)
 
     if not command.argv:
         return ()
@@ -305,14 +304,14 @@ def _parts(command: ObservedCommand) -> Sequence[Part] | None:
     # `bash -c '…'` without a shell around it is the line of that shell all the same.
     if name_of(known.words[0]) in ("bash", "sh", "zsh", "dash", "ksh", "eval"):
         line = " ".join("'" + argument.replace("'", "'\\''") + "'" for argument in command.argv)
-        return _parts_of_line(line, best_reader(line))
+        return _parts_of_line(line)
     return (Part(known.words, known.variables, proven=True, alone=True),)
 
 
 @lru_cache(maxsize=256)
-def _parts_of_line(line: str, read: Callable[[str], Script]) -> Sequence[Part] | None:
+def _parts_of_line(line: str) -> Sequence[Part] | None:
     # Agents repeat the same few lines.
-    return parts_of(line, read)
+    return parts_of(line)
 
 
 def _git_command(arguments: Sequence[str]) -> str:

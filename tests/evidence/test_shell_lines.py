@@ -1,16 +1,13 @@
-"""Which shell line proves which kind of check: with the reader of our own, and with the grammar."""
+"""Which shell line proves which kind of check."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
-from goop_mcp.evidence import ObservedCommand, attribution
+from goop_mcp.evidence import ObservedCommand
 from goop_mcp.evidence.attribution import attribute
 from goop_mcp.evidence.shell import parts_of
-from goop_mcp.evidence.shell.bash_grammar import best_reader, read_with_grammar
-from goop_mcp.evidence.shell.reading import LINE_CHARACTERS, read_script
-from goop_mcp.evidence.shell.tree import Script
+from goop_mcp.evidence.shell.reading import LINE_CHARACTERS
 from tests.growth import assert_linear
 from tests.repository import ROOT
 
@@ -20,24 +17,16 @@ CASES = [
     .read_text(encoding="utf-8")
     .splitlines()
 ]
-Reader = Callable[[str], Script]
-READERS = [pytest.param(read_script, id="own"), pytest.param(read_with_grammar, id="grammar")]
 
 
-def proven_kinds(
-    line: str, output: str, read: Reader, monkeypatch: pytest.MonkeyPatch
-) -> list[str]:
-    monkeypatch.setattr(attribution, "best_reader", lambda _line: read)
+def proven_kinds(line: str, output: str) -> list[str]:
     runs = attribute(ObservedCommand(position=0, line=line, status=0, output=output)).runs
     return sorted(kind for run in runs if run.outcome == "passed" for kind in run.kinds)
 
 
-@pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["line"][:60])
-def test_a_line_proves_what_its_exit_status_speaks_for(
-    case: dict[str, object], read: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proven = proven_kinds(str(case["line"]), str(case.get("output", "")), read, monkeypatch)
+def test_a_line_proves_what_its_exit_status_speaks_for(case: dict[str, object]) -> None:
+    proven = proven_kinds(str(case["line"]), str(case.get("output", "")))
     assert proven == case["proves"], case.get("note")
 
 
@@ -48,21 +37,14 @@ def test_there_are_enough_lines_of_both_sorts() -> None:
     assert len({case["line"] for case in CASES}) == len(CASES)
 
 
-def test_the_grammar_is_used_where_it_is_installed_and_needed() -> None:
-    assert best_reader("pytest -q tests") is read_script
-    assert best_reader("pytest | tail") is read_with_grammar
-
-
-@pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize(
     "line",
     ["pytest 'x", 'pytest "x', "pytest $(x", "if pytest", "case x", "pytest )", "&& pytest", "{ a"],
 )
-def test_a_line_that_is_no_shell_syntax_proves_nothing(line: str, read: Reader) -> None:
-    assert parts_of(line, read) is None
+def test_a_line_that_is_no_shell_syntax_proves_nothing(line: str) -> None:
+    assert parts_of(line) is None
 
 
-@pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize(
     "unit",
     [
@@ -89,9 +71,9 @@ def test_a_line_that_is_no_shell_syntax_proves_nothing(line: str, read: Reader) 
         "<(",
     ],
 )
-def test_the_time_is_linear_in_a_hostile_line(unit: str, read: Reader) -> None:
+def test_the_time_is_linear_in_a_hostile_line(unit: str) -> None:
     assert_linear(
-        lambda line: parts_of(line, read),
+        parts_of,
         lambda length: (unit * length)[:length],
         sizes=(LINE_CHARACTERS // 8, LINE_CHARACTERS),
     )

@@ -1,6 +1,6 @@
 """parts_of(): the commands of a shell line, and which of them its exit status speaks for."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
@@ -45,15 +45,15 @@ class Part(NamedTuple):
     alone: bool
 
 
-def parts_of(line: str, read: Callable[[str], Script] = read_script) -> tuple[Part, ...] | None:
+def parts_of(line: str) -> tuple[Part, ...] | None:
     """Return the programs of `line` in order, None if it cannot be read.
 
     What is not certain is not proven: a command that `|| true`, a pipe, `;`, `&` or an `if` follows
-    or hides. `read` gives the structure of the line.
+    or hides.
     """
-    decider = _Decider(read)
+    decider = _Decider()
     try:
-        proven = decider.script(read(line))
+        proven = decider.script(read_script(line))
     except UnreadableLineError:
         return None
 
@@ -78,8 +78,7 @@ def parts_of(line: str, read: Callable[[str], Script] = read_script) -> tuple[Pa
 class _Decider:
     """Walks through a tree in the order of execution, with the options that `set` changes."""
 
-    def __init__(self, read: Callable[[str], Script]) -> None:
-        self._read = read
+    def __init__(self) -> None:
         self.found: list[Simple] = []
         self.exported: list[tuple[str, ShellWord]] = []
         self.functions: set[str] = set()
@@ -200,7 +199,7 @@ class _Decider:
         with self._own_options():
             if not evaluated:
                 self._errexit, self._pipefail = script.errexit, script.pipefail
-            return self.script(self._read(script.text))
+            return self.script(read_script(script.text))
 
     def _note(self, node: Simple) -> None:
         """Keep what changes the commands that follow: options, variables, traps."""

@@ -65,7 +65,7 @@ def test_a_wrong_setting_is_reported_and_the_default_holds(
     assert "test_adds" in answer.reason
 
 
-@pytest.mark.parametrize("damage", ["missing", "folder", "pipe", "cut", "other version", "empty"])
+@pytest.mark.parametrize("damage", ["missing", "folder", "pipe", "cut", "unknown form", "empty"])
 def test_a_transcript_that_cannot_be_used_is_no_reason_to_send_a_report_back(
     host: Host, tmp_path: Path, damage: str
 ) -> None:
@@ -73,8 +73,8 @@ def test_a_transcript_that_cannot_be_used_is_no_reason_to_send_a_report_back(
     content = path.read_bytes()
     if damage == "cut":
         path.write_bytes(content[:-2000])
-    elif damage == "other version":
-        path.write_bytes(content.replace(b'"2.1.329"', b'"2.1.999"'))
+    elif damage == "unknown form":
+        path.write_bytes(content.replace(b'"is_error"', b'"failed"'))
     elif damage == "empty":
         path.write_bytes(b"")
     else:
