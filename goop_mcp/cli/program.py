@@ -26,7 +26,7 @@ COMMANDS: Final = {
     "stats": "Print statistics of the agents: failures, retries, adoption.",
     "reports": "Read recorded reports, record or build one.",
     "run": "Run a check and record how it ended, on which files.",
-    "trust": "Let settings count that weaken how reports are judged.",
+    "trust": "Trust settings that weaken, or programs that a repository names.",
     "evidence": "List recorded checks, and show what claims rest on.",
     "init": "Create the documents of a project.",
     "memory": "Save, find and forget what agents learned.",

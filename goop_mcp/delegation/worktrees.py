@@ -13,14 +13,15 @@ from typing import Final
 import anyio
 
 from goop_mcp.errors import GoopError
+from goop_mcp.recording.configured_programs import SETTINGS, read_programs
+from goop_mcp.recording.tree_digest import unseen_changes
 from goop_mcp.retry.programs import run_program
 from goop_mcp.validation.findings import excerpt
+from goop_mcp.workspace.git_process import NO_FETCH, NOTHING_RUNS, git_program
 
 __all__ = ["Worktree", "WorktreeError", "close_worktree", "open_worktree"]
 
 _TIMEOUT = 60.0
-# Hooks of the repository are programs that nobody asked for here.
-_GIT = ("git", "--no-pager", "-c", f"core.hooksPath={os.devnull}")
 # What an outer git, such as one that runs a hook, may have set for its own repository.
 _OUTER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 
@@ -45,8 +46,10 @@ class Worktree:
 async def open_worktree(project: Path, home: Path, *, run: str, name: str) -> Worktree:
     """Return the worktree of `name` in `run` below the folder `home`, made if it is not there.
 
-    Its branch is `goop/RUN/NAME`. Raises WorktreeError, for example for a project without a commit.
+    Its branch is `goop/RUN/NAME`. Raises WorktreeError, for example for a project without a commit,
+    and where git would run programs of the repository's own configuration that no person trusts.
     """
+    await _refuse_programs(project)
     folder, branch = home / run / name, f"goop/{run}/{name}"
     if not (folder / ".git").exists():
         head = (await _git(project, "rev-parse", "--verify", "HEAD^{commit}")).strip()
@@ -85,11 +88,17 @@ async def close_worktree(worktree: Worktree) -> str | None:
     Files that are not committed keep the folder, commits keep the branch. Ignored files, such as
     those of a build, keep nothing. Raises WorktreeError.
     """
-    changed = (await _git(worktree.folder, "status", "--porcelain", "-z")).split("\0")
+    # The agent may have written the configuration meanwhile.
+    await _refuse_programs(worktree.folder)
+    # In submodules git would run what their configuration names.
+    looking = ("status", "--porcelain", "-z", "--ignore-submodules=dirty")
+    changed = (await _git(worktree.folder, *looking)).split("\0")
     count = sum(1 for line in changed if line)
     if count:
         files = "1 file that is" if count == 1 else f"{count} files that are"
         return f"{files} not committed in {worktree.folder} (branch {worktree.branch})"
+    if why := await anyio.to_thread.run_sync(unseen_changes, worktree.folder):
+        return f"{worktree.folder} (branch {worktree.branch}), in which changes may be: {why}"
 
     commits = (await _git(worktree.folder, "rev-list", "--count", f"{worktree.base}..HEAD")).strip()
     await _git(worktree.project, "worktree", "remove", "--force", str(worktree.folder))
@@ -100,14 +109,24 @@ async def close_worktree(worktree: Worktree) -> str | None:
     return None
 
 
+async def _refuse_programs(folder: Path) -> None:
+    """Raise WorktreeError if git would run untrusted programs to write or compare files."""
+    common = await _git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    listing = await _git(folder, *SETTINGS)
+    if why := read_programs(listing, common.strip(), checks_out=True).refusal():
+        raise WorktreeError(why)
+
+
 async def _git(folder: Path, *words: str) -> str:
+    program = git_program()
+    if program is None:
+        raise WorktreeError("git is not installed; install it")
+
     environment = {name: value for name, value in os.environ.items() if name not in _OUTER}
-    command = (*_GIT, "-C", str(folder), *words)
+    command = (program, *NOTHING_RUNS, "-C", str(folder), *words)
     try:
         with anyio.fail_after(_TIMEOUT):
-            done = await run_program(
-                command, environment=environment | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-            )
+            done = await run_program(command, environment={**environment, **NO_FETCH})
     except TimeoutError as error:
         raise WorktreeError(f"git {words[0]} took more than {_TIMEOUT:g} s") from error
     except OSError as error:
@@ -116,6 +135,9 @@ async def _git(folder: Path, *words: str) -> str:
 
     if done.exit_code:
         report = done.errors.decode(errors="replace").strip().rpartition("\n")[2]
-        raise WorktreeError(f"git {words[0]} failed: {excerpt(report, 200)}")
+        hint = ""
+        if "promisor remote" in report:
+            hint = "; this partial clone lacks files, and nothing is fetched here: fetch them first"
+        raise WorktreeError(f"git {words[0]} failed: {excerpt(report, 200)}{hint}")
 
-    return done.output.decode(errors="replace")
+    return os.fsdecode(bytes(done.output))

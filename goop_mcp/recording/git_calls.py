@@ -1,4 +1,6 @@
-"""Run git to read a repository: bounded in time and output, with nothing of the repository run.
+"""Run git to read a repository: bounded in time and output.
+
+Nothing of the repository runs without a person's trust, see `Git.programs`.
 
 Loaded before everything else of a recorded run, so that git works while the rest is loaded. For the
 same reason it knows paths as texts: `pathlib` is loaded meanwhile.
@@ -7,12 +9,19 @@ same reason it knows paths as texts: `pathlib` is loaded meanwhile.
 import os
 import selectors
 import subprocess
-import sys
 import time
 from typing import Final, NamedTuple, Self
 
 from goop_mcp.errors import GoopError
 from goop_mcp.processes import end_marked, kill_group, marked, new_mark
+from goop_mcp.recording.configured_programs import (
+    SETTINGS,
+    RepositoryPrograms,
+    may_name_programs,
+    read_programs,
+    read_small,
+)
+from goop_mcp.workspace.git_process import NO_FETCH, NOTHING_RUNS, git_program
 
 __all__ = [
     "LISTING",
@@ -25,6 +34,7 @@ __all__ = [
     "answers",
     "asked_git",
     "identity_of",
+    "repository_of",
 ]
 
 SECONDS: Final = 30.0
@@ -33,12 +43,8 @@ SECONDS: Final = 30.0
 _MOST_OUTPUT: Final = 64 * 1024 * 1024
 _BLOCK: Final = 256 * 1024
 _OPTIONS: Final = (
-    "--no-pager",
+    *NOTHING_RUNS,
     "--no-replace-objects",
-    "-c",
-    f"core.hooksPath={os.devnull}",
-    "-c",
-    "core.fsmonitor=false",
     # With other values, a file of the same size and time counts as the same, whoever set the time.
     "-c",
     "core.trustctime=true",
@@ -67,20 +73,19 @@ _KEPT: Final = (
     "GIT_CONFIG_SYSTEM",
     "GIT_CONFIG_NOSYSTEM",
 )
-_ALWAYS: Final = {
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_TERMINAL_PROMPT": "0",
-    "LC_ALL": "C",
-}
+_ALWAYS: Final = {**NO_FETCH, "GIT_OPTIONAL_LOCKS": "0"}
+_LINK: Final = "gitdir: "
+_LONGEST_LINK: Final = 64 * 1024
 _PLACE: Final = (
     "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index",
     "--git-path", "objects", "--git-common-dir", "--git-dir",
 )  # fmt: skip
 
 LISTING: Final = ("ls-files", "-t", "-s", "-c", "-m", "-d", "-o", "--exclude-standard", "-z")
-"""Lists the files of the index, and of these those that differ on disk; and untracked ones."""
+"""Lists the files of the index, and of these those that differ on disk; and untracked ones.
+
+Git runs filters for it: where the repository names some, `Git.programs` has to be asked before.
+"""
 
 
 class NoTreeError(GoopError):
@@ -131,19 +136,11 @@ class _Shared:
     """What all calls of one look have in common."""
 
     def __init__(self) -> None:
-        name = "git.exe" if sys.platform == "win32" else "git"
-        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-            self.program = f"{folder}{os.sep}{name}"
-            # A relative entry of PATH depends on the current folder, which could bring its own git.
-            is_absolute = folder[:1] == os.sep or folder[1:2] == ":"
-            if not is_absolute or not os.access(self.program, os.X_OK):
-                continue
-            # A folder of that name may be entered, which is the same permission.
-            if not os.access(f"{self.program}{os.sep}.", os.F_OK):
-                break
-        else:
+        program = git_program()
+        if program is None:
             raise NoTreeError("git is not installed")
 
+        self.program = program
         self.until = 0.0
         self.running: list[GitCall] = []
 
@@ -159,6 +156,7 @@ class Git:
         self.known: Place | None = None
         self.early: EarlyListing | None = None
         self._asked: GitCall | None = None
+        self._settings: GitCall | None = None
         self._shared: _Shared = _Shared() if of is None else of._shared
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS
         self._environment: dict[str, str] = (kept if of is None else of._environment) | variables
@@ -176,7 +174,7 @@ class Git:
         """End whatever still runs; later calls start again."""
         while self._shared.running:
             self._shared.running.pop().end()
-        self._asked = self.early = None
+        self._asked = self._settings = self.early = None
 
     def may_take(self, seconds: float) -> None:
         """End every call `seconds` from now."""
@@ -222,14 +220,23 @@ class Git:
         if self._asked is not None:
             return
 
-        # A listing of the last look is about files that may have changed since.
-        self.early = None
-        expected = (self.known.top, self.known.index_file) if self.known else _expected(self.folder)
+        # A listing of the last look is about files that may have changed since, and so may the
+        # configuration.
+        self.early = self._settings = None
+        expected = self.known or _expected(self.folder)
         self._asked = self.start(*_PLACE, "HEAD", "HEAD^{tree}")
-        if expected is not None:
-            top, index_file = expected
-            identity = identity_of(index_file)
-            self.early = EarlyListing(self.at(top).start(*LISTING), top, index_file, identity)
+        if expected is None:
+            return
+        if may_name_programs(expected.git, expected.common):
+            self._settings = self.start(*SETTINGS)
+            return
+
+        # With its name: git would pass over a damaged repository to that of a folder above, whose
+        # configuration was not read.
+        of_this = {"GIT_DIR": expected.git, "GIT_WORK_TREE": expected.top}
+        identity = identity_of(expected.index_file)
+        listing = self.at(expected.top, **of_this).start(*LISTING)
+        self.early = EarlyListing(listing, expected.top, expected.index_file, identity)
 
     def place(self) -> Place:
         """Return where the repository around the folder is, and keep it as `known`."""
@@ -246,6 +253,20 @@ class Git:
 
         self.known = Place(*os.fsdecode(lines).split("\n")[:-1])
         return self.known
+
+    def programs(self, git: str, common: str, *, checks_out: bool = False) -> RepositoryPrograms:
+        """Return the programs in the configuration of the repository of this folder.
+
+        `git` and `common` are its folders, as in `Place`; `checks_out` as in `read_programs`.
+        Raises NoTreeError where git cannot read the configuration.
+        """
+        asked, self._settings = self._settings, None
+        if asked is None:
+            if not (checks_out or may_name_programs(git, common)):
+                return RepositoryPrograms(common)
+            asked = self.start(*SETTINGS)
+
+        return read_programs(os.fsdecode(answers(asked)[0]), common, checks_out=checks_out)
 
 
 class GitCall:
@@ -343,14 +364,50 @@ def identity_of(path: str) -> FileIdentity | None:
         return None
 
 
-def _expected(folder: str) -> tuple[str, str] | None:
-    """Return the top of the work tree around `folder` and its index, as they are in most cases."""
+def repository_of(folder: str) -> tuple[str, str] | None:
+    """Return git's folder for the work tree `folder`, and the one with the configuration.
+
+    They differ in linked work trees. None where neither can be read. Starts no process.
+    """
+    git = f"{folder}{os.sep}.git"
+    try:
+        # A submodule or a linked work tree: one line names the folder.
+        link = os.fsdecode(read_small(git, most=_LONGEST_LINK))
+        if not link.startswith(_LINK):
+            return None
+        git = _from(folder, link.removeprefix(_LINK))
+    except OSError:
+        # The folder itself, in most cases; what is neither has no entries.
+        pass
+    try:
+        link = os.fsdecode(read_small(f"{git}{os.sep}commondir", most=_LONGEST_LINK))
+    except FileNotFoundError:
+        return os.path.realpath(git), os.path.realpath(git)
+    except OSError:
+        return None
+
+    return os.path.realpath(git), os.path.realpath(_from(git, link))
+
+
+def _from(folder: str, path: str) -> str:
+    """Return `path`, which git wrote as one line, as seen from `folder`."""
+    path = path.rstrip("\r\n")
+    return path if path[:1] == os.sep or path[1:2] == ":" else f"{folder}{os.sep}{path}"
+
+
+def _expected(folder: str) -> Place | None:
+    """Return where the work tree around `folder` is, as it is in most cases."""
     top = os.path.realpath(folder)
-    while identity_of(f"{top}{os.sep}.git") is None:
+    while identity_of(git := f"{top}{os.sep}.git") is None:
         top = top.rpartition(os.sep)[0]
         if not top:
             return None
 
-    # A file there leads to the folder of a submodule or of a linked work tree: git knows.
-    index_file = f"{top}{os.sep}.git{os.sep}index"
-    return (top, index_file) if identity_of(index_file) is not None else None
+    # A file there leads to the folder of a submodule or of a linked work tree: git knows. It also
+    # knows whether to read the repository of another user.
+    index_file = f"{git}{os.sep}index"
+    is_ours = not hasattr(os, "geteuid") or os.lstat(git).st_uid == os.geteuid()
+    if not is_ours or identity_of(index_file) is None or repository_of(top) != (git, git):
+        return None
+
+    return Place(top, index_file, f"{git}{os.sep}objects", git, git)

@@ -5,7 +5,8 @@ second, or committed without a change of its content. So git itself writes the t
 its index and into a folder of objects that is removed again: the repository is only read.
 
 Hooks and the file system monitor of the repository do not run, nothing is fetched and no lock is
-taken. Filters that the user's git configuration names for changed files do run, as for `git add`.
+taken. Filters that the user's git configuration names for changed files do run, as for `git add`;
+those of the repository's own only where a person trusts them, see `configured_programs`.
 """
 
 import os
@@ -25,6 +26,7 @@ from goop_mcp.recording.git_calls import (
     NoTreeError,
     Place,
     answers,
+    repository_of,
 )
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "folder_of_project",
     "main_work_tree",
     "top_of_work_tree",
+    "unseen_changes",
 ]
 
 _MOST_FILES: Final = 20_000
@@ -209,6 +212,24 @@ def files_changed_since(project: Path, run: RecordedRun, now: WorkTree) -> tuple
     return tuple(differing)
 
 
+def unseen_changes(folder: Path) -> str:
+    """Return why git may not show each change in the work tree of `folder`, "" if it does.
+
+    Those of submodules count by what is in them, which `git status --ignore-submodules=dirty` does
+    not look at.
+    """
+    try:
+        with Git(str(folder.resolve())) as git:
+            place = git.place()
+            _refuse_programs(git, place.git, place.common)
+            listing = _listing(git.at(place.top).run(*LISTING), None)
+            _refuse_dirty_repositories(git, Path(place.top), listing.repositories)
+    except (NoTreeError, OSError) as error:
+        return _reason(error)
+
+    return ""
+
+
 def main_work_tree(folder: Path) -> Path | None:
     """Return the main work tree if `folder` is in a linked one; None otherwise, or if unknown."""
     try:
@@ -278,6 +299,8 @@ def _read_files(git: Git, folder: Path, room: Path) -> _ReadFiles:
     if not os.path.lexists(f"{place.top}{os.sep}.git"):
         # A hostile one leads to the top of the machine, with every file as one of the project.
         raise NoTreeError("its work tree is set to another folder (core.worktree)")
+
+    _refuse_programs(git, place.git, place.common)
 
     index, objects = room / "index", room / "objects"
     identity = _copy_index(place.index_file, index)
@@ -350,7 +373,8 @@ def _copy_index(source: str, target: Path) -> FileIdentity | None:
     return FileIdentity.of(about)
 
 
-def _listing(raw: bytes, state: str) -> _Listing:
+def _listing(raw: bytes, state: str | None) -> _Listing:
+    """Read the answer to `LISTING`; what is below the folder `state` does not count."""
     changed: dict[str, None] = {}
     repositories: dict[str, None] = {}
     is_clean, has_state, tracks_state = True, False, False
@@ -363,9 +387,11 @@ def _listing(raw: bytes, state: str) -> _Listing:
         about, tab, path = rest.partition(b"\t") if tag != b"?" else (b"", b"", rest)
         del tab
         name = os.fsdecode(path)
-        if name.startswith(f"{state}/"):
+        if state is not None and name.startswith(f"{state}/"):
             has_state = True
             tracks_state = tracks_state or tag != b"?"
+            if about.startswith(_GITLINK.encode()):
+                repositories.setdefault(name)
             continue
 
         if tag == b"?":
@@ -374,7 +400,9 @@ def _listing(raw: bytes, state: str) -> _Listing:
                 repositories.setdefault(name.rstrip("/"))
             else:
                 changed.setdefault(name)
-        elif about.startswith(_GITLINK.encode()):
+            continue
+
+        if about.startswith(_GITLINK.encode()):
             repositories.setdefault(name)
             is_clean = is_clean and tag in (b"H", b"S")
         elif tag not in (b"H", b"S"):
@@ -385,7 +413,18 @@ def _listing(raw: bytes, state: str) -> _Listing:
         if len(changed) > _MOST_FILES:
             break
 
-    return _Listing(tuple(changed), tuple(repositories), is_clean, has_state, tracks_state)
+    return _Listing(
+        changed=tuple(changed),
+        repositories=tuple(repositories),
+        is_clean=is_clean,
+        has_state=has_state,
+        tracks_state=tracks_state,
+    )
+
+
+def _refuse_programs(git: Git, folder: str, common: str, *, nested: str = "") -> None:
+    if why := git.programs(folder, common).refusal(nested=nested):
+        raise NoTreeError(why)
 
 
 def _refuse_too_much(top: Path, changed: Sequence[str]) -> None:
@@ -408,30 +447,47 @@ def _refuse_too_much(top: Path, changed: Sequence[str]) -> None:
 
 def _refuse_dirty_repositories(git: Git, top: Path, names: Sequence[str]) -> None:
     """Refuse nested repositories whose content is more than the commit that a tree names."""
-    if len(names) > _MOST_REPOSITORIES:
-        raise NoTreeError(f"it has more than {_MOST_REPOSITORIES} submodules or repositories")
+    # The list grows: git itself would look into those of a nested one without asking what they run.
+    waiting = list(names)
+    for name in waiting:
+        if len(waiting) > _MOST_REPOSITORIES:
+            raise NoTreeError(f"it has more than {_MOST_REPOSITORIES} submodules or repositories")
 
-    for name in names:
         # A submodule that was not checked out has no content of its own.
-        if not (top / name / ".git").exists():
+        folder = top / name
+        if not (folder / ".git").exists():
             continue
+        found = repository_of(str(folder))
+        if found is None:
+            raise NoTreeError(f"the nested repository {name!r} cannot be read")
 
-        try:
-            status = git.at(str(top / name)).run(
-                "status", "--porcelain=v2", "--branch", "--ignore-submodules=none",
-                "--untracked-files=normal"
-            )  # fmt: skip
-        except NoTreeError:
-            raise NoTreeError(f"the nested repository {name!r} cannot be read") from None
+        # Its configuration may name another folder as its work tree.
+        inner = git.at(str(folder), GIT_WORK_TREE=str(folder))
+        _refuse_programs(inner, *found, nested=name)
+        waiting += (f"{name}/{each}" for each in _clean_repositories(inner, name))
 
-        lines = status.splitlines()
-        if b"# branch.oid (initial)" in lines:
-            raise NoTreeError(f"the nested repository {name!r} has no commit")
-        if any(not line.startswith(b"# ") for line in lines):
-            raise NoTreeError(
-                f"the nested repository {name!r} has changes of its own; commit them, or ignore the"
-                " folder in .gitignore"
-            )
+
+def _clean_repositories(git: Git, name: str) -> Sequence[str]:
+    """Return the repositories in the nested one `name`, which must be as its commit is."""
+    # A submodule may be set to be ignored, and would hide that its commit is another one.
+    against_commit = ("diff-index", "--cached", "--raw", "-z", "--ignore-submodules=none", "HEAD")
+    listed, staged = git.start(*LISTING), git.start(*against_commit)
+    try:
+        listing = _listing(answers(listed)[0], None)
+    except NoTreeError:
+        raise NoTreeError(f"the nested repository {name!r} cannot be read") from None
+    try:
+        is_staged = bool(answers(staged)[0])
+    except NoTreeError:
+        raise NoTreeError(f"the nested repository {name!r} has no commit") from None
+
+    if is_staged or not listing.is_clean:
+        raise NoTreeError(
+            f"the nested repository {name!r} has changes of its own; commit them, or ignore the"
+            " folder in .gitignore"
+        )
+
+    return listing.repositories
 
 
 def _changes(git: Git, place: Place, state: str) -> list[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """Read a file at an untrusted path, without waiting and with a limited size."""
 
 import os
-import stat
+
+from goop_mcp.workspace.regular_files import open_regular
 
 __all__ = ["read_end", "read_whole"]
 
@@ -12,7 +13,7 @@ def read_whole(path: str, *, most: int) -> bytes | None:
     Raises OSError, also for more than `most` bytes.
     """
     try:
-        file = _open(path)
+        file = open_regular(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
 
@@ -26,23 +27,7 @@ def read_whole(path: str, *, most: int) -> bytes | None:
 
 def read_end(path: str, *, most: int) -> bytes:
     """Return the last `most` bytes of the file, all of a smaller one. Raises OSError."""
-    with os.fdopen(_open(path), "rb") as reader:
+    with os.fdopen(open_regular(path), "rb") as reader:
         size = reader.seek(0, os.SEEK_END)
         reader.seek(max(0, size - most))
         return reader.read(most)
-
-
-def _open(path: str) -> int:
-    # Opening a pipe in place of the file must not block the session.
-    try:
-        file = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
-    except ValueError:  # NUL or half of a character
-        raise OSError("its path is none that a file can have") from None
-
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise OSError("it is not a file")
-
-    return file

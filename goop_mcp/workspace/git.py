@@ -1,12 +1,12 @@
 """Look up commits with git, without running anything that the repository contains.
 
-Only `cat-file` and other commands that read objects are used: no hooks, filters, pagers or
-signature checks run, nothing is fetched, and no lock is taken.
+Only `cat-file` and other commands that read objects and the index are used, never those that
+compare or write files: no hooks, filters, pagers or signature checks run, nothing is fetched, and
+no lock is taken.
 """
 
 import os
 import re
-import shutil
 import subprocess
 import threading
 import time
@@ -19,6 +19,7 @@ from typing import IO
 from goop_mcp.errors import GoopError
 from goop_mcp.processes import end_marked, kill_group, marked, new_mark
 from goop_mcp.workspace.git_links import leads_elsewhere
+from goop_mcp.workspace.git_process import NO_FETCH, NOTHING_RUNS, git_program
 
 __all__ = ["TIMEOUT", "CommitLookup", "GitError", "GitTooSlowError", "Repository"]
 
@@ -29,12 +30,8 @@ _LARGEST_COMMIT = 256 * 1024
 """The size of the largest commit object that is read for its subject, in bytes."""
 
 _SAFE = (
-    "--no-pager",
+    *NOTHING_RUNS,
     "--no-replace-objects",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    f"core.hooksPath={os.devnull}",
     "-c",
     "core.disambiguate=commit",
     # Any checkout may contain a folder with the files of a repository, whose configuration git
@@ -70,9 +67,7 @@ _REASONS = {
     "dubious ownership": "the repository belongs to another user, and git refuses to read it",
 }
 _KEPT = ("PATH", "HOME")
-# A partial clone fetches missing objects from a remote that the repository names. Newer versions of
-# git have a switch against that; for older ones every transport is refused as well.
-_ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+_ALWAYS = {**NO_FETCH, "GIT_OPTIONAL_LOCKS": "0"}
 
 
 class GitError(GoopError):
@@ -325,11 +320,7 @@ class Repository:
         if leads_elsewhere(self.folder, self.project or self.folder):
             raise GitError("its .git leads to another repository, which does not know this folder")
 
-        # A relative entry of PATH depends on the current folder. That may be the project, which
-        # could bring a program named git.
-        folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-        trusted = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
-        program = shutil.which("git", path=trusted)
+        program = git_program()
         if program is None:
             raise GitError("git is not installed")
 

@@ -293,8 +293,10 @@ def test_pointers_of_large_files(player: Player) -> None:
     assert player.judge(citing(run), require="recorded").rules == {"other-tree": "error"}
 
     # Required and missing: git refuses, and nothing is bound to what nobody could read.
-    player.work.git("config", "filter.lfs.clean", "git-lfs-that-is-not-there clean %f")
-    player.work.git("config", "filter.lfs.required", "true")
+    (player.state / ".gitconfig").write_text(
+        '[filter "lfs"]\n\tclean = git-lfs-that-is-not-there clean %f\n\trequired = true\n',
+        encoding="utf-8",
+    )
     _, line = player.record(player.runner())
     assert "it is bound to no files: git refused `git " in line
 

@@ -263,6 +263,49 @@ def test_a_nested_repository_counts_by_its_commit(work: Work) -> None:
     assert digest(work.folder) not in (before, first)
 
 
+def test_a_submodule_whose_configuration_names_another_folder_is_read_where_it_is(
+    work: Work, tmp_path: Path
+) -> None:
+    lib = add_submodule(work, tmp_path)
+    clean = tmp_path / "clean"
+    work.git("clone", "-q", str(tmp_path / "other"), str(clean))
+    (lib / "README.md").write_text("changed\n", encoding="utf-8")
+    config = work.folder / ".git" / "modules" / "lib" / "config"
+    work.git("config", "-f", str(config), "core.worktree", str(clean))
+    assert "'lib' has changes of its own" in why(work.folder)
+
+
+def test_what_is_staged_in_a_submodule_or_in_one_of_its_own_is_a_change(
+    work: Work, tmp_path: Path
+) -> None:
+    deep = Work(tmp_path / "deep")
+    other = Work(tmp_path / "other")
+    other.git("submodule", "--quiet", "add", str(deep.folder), "deep")
+    other.commit("with a submodule")
+    work.git("submodule", "--quiet", "add", str(other.folder), "lib")
+    work.git("submodule", "--quiet", "update", "--init", "--recursive")
+    work.commit("with submodules")
+    before = digest(work.folder)
+    inner = work.folder / "lib" / "deep"
+
+    (inner / "README.md").write_text("changed\n", encoding="utf-8")
+    assert "'lib/deep' has changes of its own" in why(work.folder)
+    work.git("add", "README.md", folder=inner)
+    assert "'lib/deep' has changes of its own" in why(work.folder)
+    work.git("commit", "-qm", "in the inner one", folder=inner)
+    # Both can be set to be ignored.
+    for folder in (work.folder, work.folder / "lib"):
+        work.git("config", "diff.ignoreSubmodules", "all", folder=folder)
+    work.git("config", "submodule.deep.ignore", "all", folder=work.folder / "lib")
+    assert "'lib' has changes of its own" in why(work.folder)
+    work.git("add", "-f", "deep", folder=work.folder / "lib")
+    assert "'lib' has changes of its own" in why(work.folder)
+    for key in ("diff.ignoreSubmodules", "submodule.deep.ignore"):
+        work.git("config", "--unset", key, folder=work.folder / "lib")
+    work.git("commit", "-qam", "a newer one", folder=work.folder / "lib")
+    assert digest(work.folder) not in ("", before)
+
+
 # Kinds of checkouts
 
 
@@ -407,11 +450,25 @@ def test_variables_of_git_do_not_lead_elsewhere(
     assert digest(work.folder) == expected
 
 
-def test_filters_normalise_what_git_would_normalise(work: Work) -> None:
-    work.git("config", "filter.strip.clean", "sed s/secret/-/")
-    work.write(".gitattributes", "*.txt filter=strip\n")
+@pytest.fixture
+def filtered(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Give the user a filter for *.txt, with these lines in the configuration."""
+    configuration = tmp_path / "user.cfg"
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
+
+    def use(lines: str) -> None:
+        configuration.write_text(f'[filter "own"]\n{lines}\n', encoding="utf-8")
+        work.write(".gitattributes", "*.txt filter=own\n")
+
+    return use
+
+
+def test_filters_normalise_what_git_would_normalise(
+    work: Work, filtered: Callable[[str], None]
+) -> None:
+    filtered("clean = sed s/secret/-/")
     work.write("note.txt", "secret\n")
-    work.commit("with a filter")
+    # Not by `git`, which is that of the test and has no filter.
     before = digest(work.folder)
     work.write("note.txt", "secret \n".replace(" ", ""))
     assert digest(work.folder) == before
@@ -419,11 +476,11 @@ def test_filters_normalise_what_git_would_normalise(work: Work) -> None:
     assert digest(work.folder) == before
 
 
-def test_a_required_filter_that_fails_gives_no_tree(work: Work) -> None:
-    work.write(".gitattributes", "*.bin filter=gone\n")
-    work.git("config", "filter.gone.clean", "false")
-    work.git("config", "filter.gone.required", "true")
-    work.write("data.bin", "data\n")
+def test_a_required_filter_that_fails_gives_no_tree(
+    work: Work, filtered: Callable[[str], None]
+) -> None:
+    filtered("clean = false\nrequired = true")
+    work.write("data.txt", "data\n")
     assert "refused `git add`" in why(work.folder)
 
 
@@ -478,9 +535,10 @@ def test_too_many_bytes_give_no_tree(work: Work) -> None:
     assert "more than 200 MB" in why(work.folder)
 
 
-def test_git_that_does_not_answer_is_ended(work: Work, tmp_path: Path) -> None:
-    work.git("config", "filter.slow.clean", f"touch {tmp_path}/began; sleep 60")
-    work.write(".gitattributes", "*.txt filter=slow\n")
+def test_git_that_does_not_answer_is_ended(
+    work: Work, tmp_path: Path, filtered: Callable[[str], None]
+) -> None:
+    filtered(f'clean = "touch {tmp_path}/began; sleep 60"')
     work.write("a.txt", "a\n")
     began = time.monotonic()
     tree = digest_work_tree(work.folder, seconds=1.0)
