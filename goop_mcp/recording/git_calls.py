@@ -81,7 +81,7 @@ _PLACE: Final = (
     "--git-path", "objects", "--git-common-dir", "--git-dir",
 )  # fmt: skip
 
-LISTING: Final = ("ls-files", "-t", "-s", "-c", "-m", "-d", "-o", "--exclude-standard", "-z")
+LISTING: Final = ("ls-files", "-v", "-s", "-c", "-m", "-d", "-o", "--exclude-standard", "-z")
 """Lists the files of the index, and of these those that differ on disk; and untracked ones.
 
 Git runs filters for it: where the repository names some, `Git.programs` has to be asked before.

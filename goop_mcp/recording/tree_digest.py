@@ -42,6 +42,7 @@ __all__ = [
 _MOST_FILES: Final = 20_000
 _MOST_BYTES: Final = 200 * 1024 * 1024
 _MOST_REPOSITORIES: Final = 100
+_NAMED: Final = 3
 _BLOCK: Final = 1024 * 1024
 _ENTRY_PARTS: Final = 4
 _RAW_PARTS: Final = 5
@@ -55,12 +56,15 @@ class _Listing(NamedTuple):
     """What differs from the index, and what is special in it.
 
     `changed` are files on disk that differ or are untracked, `repositories` the folders of nested
-    repositories and submodules. `is_clean` is whether the index describes the disk, and
-    `has_state` whether git sees files of .goopspec, tracked or not.
+    repositories and submodules. Of files that are marked `assumed` (assume-unchanged) or `skipped`
+    (skip-worktree), git does not see changes. `is_clean` is whether the index describes the disk,
+    and `has_state` whether git sees files of .goopspec, tracked or not.
     """
 
     changed: Sequence[str]
     repositories: Sequence[str]
+    assumed: Sequence[str]
+    skipped: Sequence[str]
     is_clean: bool
     has_state: bool
     tracks_state: bool
@@ -72,9 +76,9 @@ def digest_work_tree(
     """Return the state of the files of the work tree that `project` is in.
 
     The whole work tree counts, also where the project is a folder of it, without the project's
-    .goopspec. Ignored files, files marked as assume-unchanged and what filters normalise are not
-    seen. `scopes` are lists of paths, relative to the project, that get digests of their own.
-    Never raises: a state without a digest says why.
+    .goopspec. Ignored files and what filters normalise are not seen. `scopes` are lists of paths,
+    relative to the project, that get digests of their own. Never raises: a state without a digest
+    says why.
     """
     with TreeLook(project, scopes=scopes, seconds=seconds) as look:
         return look.tree()
@@ -223,6 +227,7 @@ def unseen_changes(folder: Path) -> str:
             place = git.place()
             _refuse_programs(git, place.git, place.common)
             listing = _listing(git.at(place.top).run(*LISTING), None)
+            _refuse_hidden(Path(place.top), listing)
             _refuse_dirty_repositories(git, Path(place.top), listing.repositories)
     except (NoTreeError, OSError) as error:
         return _reason(error)
@@ -322,6 +327,7 @@ def _read_files(git: Git, folder: Path, room: Path) -> _ReadFiles:
     inside = folder.relative_to(top).as_posix()
     state = _STATE if inside == "." else f"{inside}/{_STATE}"
     listing = _listing(answers(listed)[0], state)
+    _refuse_hidden(top, listing)
     _refuse_too_much(top, listing.changed)
     # They have an index and objects of their own.
     _refuse_dirty_repositories(git, top, listing.repositories)
@@ -377,6 +383,8 @@ def _listing(raw: bytes, state: str | None) -> _Listing:
     """Read the answer to `LISTING`; what is below the folder `state` does not count."""
     changed: dict[str, None] = {}
     repositories: dict[str, None] = {}
+    assumed: dict[str, None] = {}
+    skipped: dict[str, None] = {}
     is_clean, has_state, tracks_state = True, False, False
 
     for entry in raw.split(b"\0"):
@@ -402,6 +410,10 @@ def _listing(raw: bytes, state: str | None) -> _Listing:
                 changed.setdefault(name)
             continue
 
+        if tag.islower():
+            assumed.setdefault(name)
+        elif tag == b"S":
+            skipped.setdefault(name)
         if about.startswith(_GITLINK.encode()):
             repositories.setdefault(name)
             is_clean = is_clean and tag in (b"H", b"S")
@@ -416,6 +428,8 @@ def _listing(raw: bytes, state: str | None) -> _Listing:
     return _Listing(
         changed=tuple(changed),
         repositories=tuple(repositories),
+        assumed=tuple(assumed),
+        skipped=tuple(skipped),
         is_clean=is_clean,
         has_state=has_state,
         tracks_state=tracks_state,
@@ -425,6 +439,39 @@ def _listing(raw: bytes, state: str | None) -> _Listing:
 def _refuse_programs(git: Git, folder: str, common: str, *, nested: str = "") -> None:
     if why := git.programs(folder, common).refusal(nested=nested):
         raise NoTreeError(why)
+
+
+def _refuse_hidden(top: Path, listing: _Listing, *, nested: str = "") -> None:
+    """Refuse files that are marked so that git does not look for changes."""
+    # Of a sparse checkout the other files are not there, and their marks hide nothing.
+    there = tuple(_present(str(top), listing.skipped))
+    for names, mark in ((listing.assumed, "assume-unchanged"), (there, "skip-worktree")):
+        if names:
+            excerpt = import_module("goop_mcp.validation.findings").excerpt
+            shown = ", ".join(repr(excerpt(f"{nested}{each}")) for each in names[:_NAMED])
+            more = len(names) - _NAMED
+            raise NoTreeError(
+                shown
+                + (f" and {more} more" if more > 0 else "")
+                + f" {'is' if len(names) == 1 else 'are'} marked {mark}, so that git sees no change"
+                f" there; take the mark off: git update-index --no-{mark} FILE"
+            )
+
+
+def _present(top: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield those of `names`, sorted, that are on disk; looks for each folder once."""
+    absent = None
+    for name in names:
+        if absent is not None and name.startswith(absent):
+            continue
+        if os.path.lexists(f"{top}{os.sep}{name}"):
+            yield name
+            continue
+        absent = None
+        folder = name.rpartition("/")[0]
+        while folder and not os.path.lexists(f"{top}{os.sep}{folder}"):
+            absent = f"{folder}/"
+            folder = folder.rpartition("/")[0]
 
 
 def _refuse_too_much(top: Path, changed: Sequence[str]) -> None:
@@ -464,10 +511,10 @@ def _refuse_dirty_repositories(git: Git, top: Path, names: Sequence[str]) -> Non
         # Its configuration may name another folder as its work tree.
         inner = git.at(str(folder), GIT_WORK_TREE=str(folder))
         _refuse_programs(inner, *found, nested=name)
-        waiting += (f"{name}/{each}" for each in _clean_repositories(inner, name))
+        waiting += (f"{name}/{each}" for each in _clean_repositories(inner, folder, name))
 
 
-def _clean_repositories(git: Git, name: str) -> Sequence[str]:
+def _clean_repositories(git: Git, folder: Path, name: str) -> Sequence[str]:
     """Return the repositories in the nested one `name`, which must be as its commit is."""
     # A submodule may be set to be ignored, and would hide that its commit is another one.
     against_commit = ("diff-index", "--cached", "--raw", "-z", "--ignore-submodules=none", "HEAD")
@@ -481,6 +528,7 @@ def _clean_repositories(git: Git, name: str) -> Sequence[str]:
     except NoTreeError:
         raise NoTreeError(f"the nested repository {name!r} has no commit") from None
 
+    _refuse_hidden(folder, listing, nested=f"{name}/")
     if is_staged or not listing.is_clean:
         raise NoTreeError(
             f"the nested repository {name!r} has changes of its own; commit them, or ignore the"

@@ -557,6 +557,8 @@ def test_a_filter_of_the_user_downloads_with_no_program_of_the_repository(scene:
     ("script", "kept"),
     [
         ("git config filter.evil.clean 'touch {ran}/clean; cat'", NOT_TRUSTED),
+        ("git update-index --assume-unchanged src/note.txt; echo x > src/note.txt", "src/note.txt"),
+        ("git update-index --skip-worktree src/note.txt; echo x > src/note.txt", "src/note.txt"),
     ],
 )
 def test_a_worktree_in_which_changes_may_be_is_kept(scene: Scene, script: str, kept: str) -> None:

@@ -152,11 +152,82 @@ def test_ignored_files_are_not_seen_and_global_excludes_hold(work: Work) -> None
     assert digest(work.folder) == before
 
 
-def test_files_marked_as_unchanged_are_not_seen(work: Work) -> None:
-    work.git("update-index", "--assume-unchanged", "README.md")
+# Marks of the index
+
+
+MARKS = [("--assume-unchanged", "--no-assume-unchanged"), ("--skip-worktree", "--no-skip-worktree")]
+
+
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize(("mark", "off"), MARKS)
+def test_a_file_whose_changes_git_does_not_look_for_gives_no_tree(
+    work: Work, mark: str, off: str, *, changed: bool
+) -> None:
     before = digest(work.folder)
-    work.write("README.md", "secretly\n")
-    assert digest(work.folder) == before
+    work.git("update-index", mark, "README.md")
+    if changed:
+        work.write("README.md", "secretly\n")
+    shown = why(work.folder)
+    assert shown.startswith(f"'README.md' is marked {mark[2:]}")
+    assert f"git update-index {off}" in shown
+    work.git("update-index", off, "README.md")
+    assert (digest(work.folder) != before) is changed
+
+
+@pytest.mark.parametrize(("mark", "off"), MARKS)
+def test_few_of_many_marked_files_are_named(work: Work, mark: str, off: str) -> None:
+    names = [f"src/{number}.py" for number in range(40)]
+    for name in names:
+        work.write(name, "x = 1\n")
+    work.commit("many")
+    work.git("update-index", mark, *names)
+    assert why(work.folder).startswith(
+        "'src/0.py', 'src/1.py', 'src/10.py' and 37 more are marked "
+    )
+    work.git("update-index", off, *names)
+    assert digest(work.folder)
+
+
+def test_marks_of_both_kinds_and_of_files_that_are_gone(work: Work) -> None:
+    for mark, _ in MARKS:
+        work.git("update-index", mark, "README.md")
+    assert "'README.md' is marked assume-unchanged" in why(work.folder)
+    (work.folder / "README.md").unlink()
+    # Its absence is not seen either.
+    assert "'README.md' is marked assume-unchanged" in why(work.folder)
+
+
+def test_a_marked_file_in_our_folder_does_not_count(work: Work) -> None:
+    work.write(".goopspec/state.json", "{}\n")
+    work.commit("with our folder")
+    work.git("update-index", "--assume-unchanged", ".goopspec/state.json")
+    assert digest(work.folder)
+
+
+@pytest.mark.parametrize("cone", [[], ["--no-cone"]])
+def test_files_outside_of_a_sparse_checkout_are_fine_and_what_is_there_is_seen(
+    work: Work, cone: list[str]
+) -> None:
+    for name in ("docs/page.md", "docs/deep/page.md", "tools/tool.py"):
+        work.write(name, f"{name}\n")
+    work.commit("more folders")
+    whole = digest(work.folder)
+    work.git("sparse-checkout", "set", *cone, "src")
+    assert digest(work.folder) == whole
+    work.write("docs/page.md", "there all the same\n")
+    assert digest(work.folder) != whole
+    # So that git keeps the mark of a file that is there.
+    work.git("config", "sparse.expectFilesOutsideOfPatterns", "true")
+    assert why(work.folder).startswith("'docs/page.md' is marked skip-worktree")
+
+
+def test_a_sparse_index_is_fine(work: Work) -> None:
+    work.write("docs/page.md", "page\n")
+    work.commit("more folders")
+    whole = digest(work.folder)
+    work.git("sparse-checkout", "set", "--cone", "--sparse-index", "src")
+    assert "docs/\n" in work.git("ls-files", "--sparse")
+    assert digest(work.folder) == whole
 
 
 # Our own folder
@@ -261,6 +332,18 @@ def test_a_nested_repository_counts_by_its_commit(work: Work) -> None:
     assert "'deep/nested' has changes of its own" in why(work.folder)
     nested.commit("second")
     assert digest(work.folder) not in (before, first)
+
+
+@pytest.mark.parametrize(("mark", "off"), MARKS)
+def test_a_mark_in_a_submodule_is_one_of_the_project(
+    work: Work, tmp_path: Path, mark: str, off: str
+) -> None:
+    lib = add_submodule(work, tmp_path)
+    work.git("update-index", mark, "README.md", folder=lib)
+    (lib / "README.md").write_text("secretly\n", encoding="utf-8")
+    assert why(work.folder).startswith(f"'lib/README.md' is marked {mark[2:]}")
+    work.git("update-index", off, "README.md", folder=lib)
+    assert "'lib' has changes of its own" in why(work.folder)
 
 
 def test_a_submodule_whose_configuration_names_another_folder_is_read_where_it_is(
