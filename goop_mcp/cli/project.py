@@ -1,5 +1,6 @@
 """`goop-mcp project`: take a project from its first document through its rounds."""
 
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -182,7 +183,8 @@ def _decided(application: AppContext, decision: _RunDecision, *, asks: bool) -> 
         is_open = application.project_context.policy.confirm_decisions
         by = f"reported by {by}"
     if is_open:
-        command = f"goop-mcp project decide --run {run} --task {task} --choice {choice}"
+        words = ("project", "decide", "--run", run, "--task", task, "--choice", choice)
+        command = f"goop-mcp {shlex.join(words)}"
         return StepResult(
             status="waiting",
             action="decide",

@@ -286,7 +286,8 @@ def _program(agent: GraphAgent, call: TaskCall) -> Agent:
         made = adapter(*words[1:], program=words[0], folder=call.folder)
         return ProgramAgent(made, call, agent)
 
-    # A plain command has no conversation: it gets the whole task each time.
+    # A plain command has no conversation: it gets the whole task each time. The message is guarded
+    # where it becomes a word.
     def command(text: str, _session: str | None) -> list[str]:
         return [*agent.command, *(() if agent.on_stdin else (text,))]
 

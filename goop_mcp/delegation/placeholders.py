@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from goop_mcp.command_words import COMMAND, opening
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = ["INPUT", "MissingValueError", "Placeholder", "fill_in", "placeholders_in"]
@@ -92,7 +93,9 @@ def fill_in(prompt: str, values: Mapping[str, JsonValue]) -> str:
             return text
         return f"{text[:LONGEST_VALUE]}… (cut: {len(text):,} characters)"
 
-    return _PLACEHOLDER.sub(value_of, prompt)
+    filled = _PLACEHOLDER.sub(value_of, prompt)
+    # The author of a graph may begin with a command of a host, and a value may not.
+    return filled if prompt.lstrip().startswith(COMMAND) else opening(filled)
 
 
 def _read(match: re.Match[str]) -> Placeholder:

@@ -7,6 +7,7 @@ have been repaired since.
 
 import re
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Final
 
 from msgspec.structs import replace
@@ -390,9 +391,12 @@ class _Judge:
         return excerpt(self._check.name, _SHOWN) or "a check"
 
     def _command(self, run: RecordedRun) -> str:
+        # Whoever reads the message gives it to a shell, and an agent chose the words.
+        words = import_module("shlex")
+        name = words.quote(run.name)
         if run.pinned:
-            return f"`goop-mcp run {run.name}`"
-        return f"`goop-mcp run --name {run.name} -- {excerpt(' '.join(run.argv), 60)}`"
+            return f"`goop-mcp run {name}`"
+        return f"`goop-mcp run --name {name} -- {excerpt(words.join(run.argv), 60)}`"
 
     def _problem(self, rule: Rule, message: str, fix: str | None = None) -> Problem:
         return rule.problem(

@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+from goop_mcp.command_words import is_value
 from goop_mcp.evidence.recorded_runs import MOST_CHANGES, RecordedRun, WorkTree
 from goop_mcp.recording.git_calls import (
     LISTING,
@@ -195,7 +196,7 @@ def files_changed_since(project: Path, run: RecordedRun, now: WorkTree) -> tuple
 
     between: dict[str, tuple[str, str]] = {}
     if then.head != now.head:
-        if not (then.head and now.head):
+        if not (is_value(then.head) and is_value(now.head)):
             return ()
         try:
             with Git(str(project.resolve())) as git:

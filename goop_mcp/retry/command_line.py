@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from typing import Any, Final
 
+from goop_mcp.command_words import OptionWordError, guarded, is_value
 from goop_mcp.errors import GoopError
 from goop_mcp.retry.jobs import check_type
 from goop_mcp.retry.programs import OnStart, OutputTooLargeError, run_program
@@ -77,15 +78,18 @@ class CommandLineAgent:
 
     `command` takes the message and the session (None for a new one) and returns the words of the
     command; `read` makes an answer of what it writes on standard output. With `on_stdin` the
-    message goes there. `environment` None is that of this process. A program without sessions is
-    sent each time what it was asked and what it answered. A message that is repeated because the
-    call failed goes on in the session in which it failed: what was done is not done twice. One
-    agent is one conversation: give each of several calls at once its own. Those with the same
-    `agent_key` are known to use the same, and to fail together; `name` is what traces call the
-    agent. `on_start` gets the process id of each program that is started, and is awaited where it
-    is async. `passing` are texts on standard error by which a program shows that it failed before
-    it did anything, and may work the next time. Exit code 75 (EX_TEMPFAIL) says the same, and the
-    last line on standard error of the form `Retry-After: 30`, in seconds or an HTTP date, when.
+    message goes there. Without it, a word that is the message and begins with a dash gets a line
+    feed in front, so that it is no option of the program, unless `--` stands right before it; and a
+    session that begins with a dash is refused. `environment` None is that of this process. A
+    program without sessions is sent each time what it was asked and what it answered. A message
+    that is repeated because the call failed goes on in the session in which it failed: what was
+    done is not done twice. One agent is one conversation: give each of several calls at once its
+    own. Those with the same `agent_key` are known to use the same, and to fail together; `name` is
+    what traces call the agent. `on_start` gets the process id of each program that is started, and
+    is awaited where it is async. `passing` are texts on standard error by which a program shows
+    that it failed before it did anything, and may work the next time. Exit code 75 (EX_TEMPFAIL)
+    says the same, and the last line on standard error of the form `Retry-After: 30`, in seconds or
+    an HTTP date, when.
     """
 
     command: Callable[[str, str | None], Sequence[str]]
@@ -143,6 +147,12 @@ class CommandLineAgent:
         return replace(usage, cost=max(0.0, usage.cost - before))
 
     async def _run(self, text: str, session: str | None) -> str:
+        if session is not None and not is_value(session):
+            raise CommandFailedError(
+                f"the session {excerpt(session, 80)!r} would be an option of the program; expected"
+                " an id that begins with no dash. Have the task done afresh",
+                retryable=False,
+            )
         words = self.command(text, session)
         if isinstance(words, str) or not words:
             raise TypeError(
@@ -152,6 +162,11 @@ class CommandLineAgent:
 
         # Standard input where the program reads it: the words of a command have a limit of 128 KiB.
         given = text.encode() if self.on_stdin else None
+        if given is None:
+            try:
+                words = guarded(words, text)
+            except OptionWordError as error:
+                raise CommandFailedError(str(error), retryable=False) from error
 
         try:
             done = await run_program(
@@ -260,22 +275,15 @@ def opencode(
     `options` are part of each command.
     """
 
-    def command(text: str, session: str | None) -> list[str]:
+    def command(_text: str, session: str | None) -> list[str]:
         resume = ["-s", session] if session else []
-        # A message that begins with a dash would be taken for an option.
-        return [
-            program,
-            "run",
-            "--format",
-            "json",
-            *resume,
-            *options,
-            f" {text}" if text.startswith("-") else text,
-        ]
+        return [program, "run", "--format", "json", *resume, *options]
 
     return CommandLineAgent(
         command=command,
         read=_read_opencode,
+        # As a word, it would get quotes around it and escapes within (OpenCode 1.18).
+        on_stdin=True,
         folder=folder,
         environment=environment,
         agent_key=_key(program, options),

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Protocol, TypedDict, Unpack, cast
 
 import anyio
 
+from goop_mcp.command_words import opening
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import validate
 from goop_mcp.retry.attempts import Outcome
@@ -216,7 +217,8 @@ def _to_another(
 
 def _written(task: str, instruction: str, decision: Decision) -> str:
     files = f"Read first: {', '.join(decision.files_to_read)}" if decision.files_to_read else ""
-    return "\n\n".join(filter(None, (task, instruction, files)))
+    # An agent wrote the instruction, and the caller the task.
+    return "\n\n".join(filter(None, (task, instruction if task else opening(instruction), files)))
 
 
 def _was_reported_before(step: Step, before: Sequence[Step]) -> bool:

@@ -14,6 +14,7 @@ from typing import Final
 
 import anyio
 
+from goop_mcp.command_words import is_value
 from goop_mcp.delegation.agents import AgentSession
 from goop_mcp.delegation.runner import TaskReply
 from goop_mcp.evidence import readers
@@ -36,7 +37,7 @@ __all__ = ["TaskJudge"]
 _log = logging.getLogger(__name__)
 
 # What hosts call a conversation: it becomes a part of a path and a word of a command.
-_SESSION_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,100}")
+_SESSION_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,100}", re.ASCII)
 _EXPORT_SECONDS: Final = 20.0
 _MOST_FOLDERS: Final = 10_000
 _MOST_DAYS: Final = 60
@@ -130,7 +131,7 @@ def _evidence_of(reply: TaskReply) -> Evidence:
 
 def _read_session(session: AgentSession, report: str) -> AgentActivity:
     """Return what the agent did until its `report`, nothing where no transcript is found."""
-    if _SESSION_ID.fullmatch(session.id) is None:
+    if not is_value(session.id) or _SESSION_ID.fullmatch(session.id) is None:
         return NO_ACTIVITY
     if session.host == "opencode":
         # OpenCode keeps its sessions in a database of its own.

@@ -169,6 +169,54 @@ def test_real_clients_plan_build_review_and_test_with_a_person_in_between(
     ]
 
 
+HOSTILE = '--help me "quoted" \\ back  two\n-x end'
+_WORDS = f"""\
+graph = 1
+name = "words"
+protocol = "goop_report"
+[agents.opencode]
+run = "opencode"
+program = "{OPENCODE.path}"
+[agents.claude]
+run = "claude-code"
+program = "{CLAUDE_CODE.path}"
+[tasks.one]
+agent = "opencode"
+prompt = "${{input.text}}"
+[tasks.two]
+agent = "claude"
+prompt = "${{input.text}}"
+[tasks.three]
+agent = "claude"
+prompt = "${{input.command}}"
+"""
+
+
+def test_what_another_agent_wrote_arrives_as_text_and_whole(
+    sandbox: Sandbox, project: Path
+) -> None:
+    (project / "words.toml").write_text(_WORDS, encoding="utf-8")
+    # A command of the project, which Claude Code would expand in place of the message.
+    commands = project / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "expanded.md").write_text("EXPANDED\n", encoding="utf-8")
+    asked: list[str] = []
+
+    def answer(conversation: Conversation) -> str:
+        asked.append(conversation.text_of("user"))
+        return report()
+
+    with scripted_model(answer) as model:
+        trusted = f"--trust {Graph.load(project / 'words.toml').digest}"
+        given = shlex.join(["--input", f"text={HOSTILE}", "--input", "command=/expanded"])
+        ended = goop(sandbox, model, [], f"delegate words.toml {given} {trusted}")
+
+    assert ended.code == 0, ended.out
+    assert sum(HOSTILE in each for each in asked) >= 2
+    assert any("\n/expanded" in each for each in asked)
+    assert not any("EXPANDED" in each for each in asked)
+
+
 def goop(
     sandbox: Sandbox, model: ScriptedModel, shown: list[dict[str, str]], words: str
 ) -> EndedOnTerminal:

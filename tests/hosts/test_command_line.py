@@ -6,6 +6,8 @@ import signal
 import stat
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -18,6 +20,7 @@ from goop_mcp.hosts.frameworks.command_line import (
     CommandFailedError,
     CommandLineAgent,
     claude_code,
+    codex,
     opencode,
 )
 from goop_mcp.retry import Message, Outcome, Usage, Way
@@ -230,14 +233,8 @@ def test_a_rate_limit_of_opencode_is_repeated_in_its_session_with_its_cost(
     assert outcome.attempts[0].usage == Usage(input_tokens=14, output_tokens=6, cost=0.25)
     assert outcome.usage == Usage(tokens=40, input_tokens=28, output_tokens=12, cost=0.5)
     assert outcome.attempts[0].error == "CommandFailedError: opencode gave no result (slow down)"
-    assert calls(tmp_path)[1]["words"] == [
-        "run",
-        "--format",
-        "json",
-        "-s",
-        "ses_1",
-        "Implement it.",
-    ]
+    assert calls(tmp_path)[1]["words"] == ["run", "--format", "json", "-s", "ses_1"]
+    assert calls(tmp_path)[1]["text"] == "Implement it."
 
 
 def test_an_error_that_opencode_calls_permanent_is_not_repeated(tmp_path: Path) -> None:
@@ -280,18 +277,11 @@ def test_opencode_is_asked_again_in_its_session(backend: str, tmp_path: Path) ->
     assert outcome.accepted
     assert outcome.text == GOOD
     assert (outcome.usage.tokens, outcome.usage.cost) == (64, 1.0)
-    first, second = (call["words"] for call in calls(tmp_path))
-    assert first == ["run", "--format", "json", "--agent", "build", "Implement it."]
-    assert second == [
-        "run",
-        "--format",
-        "json",
-        "-s",
-        "ses_1",
-        "--agent",
-        "build",
-        outcome.attempts[1].message,
-    ]
+    first, second = calls(tmp_path)
+    assert first["words"] == ["run", "--format", "json", "--agent", "build"]
+    assert first["text"] == "Implement it."
+    assert second["words"] == ["run", "--format", "json", "-s", "ses_1", "--agent", "build"]
+    assert second["text"] == outcome.attempts[1].message
 
 
 def test_a_fresh_message_begins_a_new_session(tmp_path: Path) -> None:
@@ -324,10 +314,36 @@ if note("start", 9) == 0:
     assert "exit code 1: Failed query:" in (outcome.attempts[0].error or "")
 
 
-def test_a_message_that_begins_with_a_dash_is_not_an_option_of_opencode(tmp_path: Path) -> None:
-    agent = opencode(program=program(tmp_path, OPENCODE))
-    run("asyncio", lambda: agent.ask(Message("--help me")))
-    assert calls(tmp_path)[0]["words"] == ["run", "--format", "json", " --help me"]
+@pytest.mark.parametrize("make", [claude_code, opencode, codex])
+def test_no_message_is_a_word_of_a_known_program_and_all_of_it_arrives(
+    tmp_path: Path, make: Callable[..., CommandLineAgent]
+) -> None:
+    body = """
+call = note({"words": sys.argv[1:], "text": sys.stdin.read()})
+sys.exit(3)
+"""
+    agent = make(program=program(tmp_path, body))
+    for text in ("--help me", "-", "--", ' -x "quoted" \\ \n\nand "more"\n', "x" * 300_000):
+        with pytest.raises(CommandFailedError):
+            run("asyncio", partial(agent.ask, Message(text)))
+        last = calls(tmp_path)[-1]
+        assert last["text"] == text
+        # Codex reads standard input where its last word is "-".
+        words = last["words"]
+        assert isinstance(words, list)
+        assert text == "-" or text not in words
+
+
+@pytest.mark.parametrize("make", [claude_code, opencode, codex])
+def test_a_session_that_would_be_an_option_is_refused(
+    tmp_path: Path, make: Callable[..., CommandLineAgent]
+) -> None:
+    agent = make(program=program(tmp_path, "note(1)"))
+    agent.session = "--dangerously-skip-permissions"
+    with pytest.raises(CommandFailedError, match="would be an option of the program") as refused:
+        run("asyncio", lambda: agent.ask(Message("Go on.", way="same_conversation")))
+    assert refused.value.retryable is False
+    assert not (tmp_path / "calls.jsonl").exists()
 
 
 @pytest.mark.parametrize(
