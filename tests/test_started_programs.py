@@ -5,10 +5,13 @@ A new place fails this test until it is in the table: read goop_mcp/command_word
 
 import ast
 import json
+import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.running import run
 from tests.repository import ROOT
@@ -86,6 +89,45 @@ def test_no_shell_reads_what_is_started() -> None:
             if isinstance(each, ast.keyword) and each.arg == "shell":
                 assert isinstance(each.value, ast.Constant), name
                 assert each.value.value is False, name
+
+
+def test_the_scripts_and_recipes_put_the_end_of_the_options_before_names() -> None:
+    [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert shlex.split(hook["entry"])[-1] == "--"
+    assert "args" not in hook
+
+    script = (ROOT / "packaging" / "action" / "check.sh").read_text(encoding="utf-8")
+    expanded = re.findall(r"^.*\$\{files\[@\]\}.*$", script, re.MULTILINE)
+    assert len(expanded) == 2
+    assert all(' -- "${files[@]}"' in line for line in expanded)
+
+    # A word of its own that is an argument of a script comes after `--`, or within an option.
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        for fence in re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
+            for command in re.split(r"&&|\n", fence):
+                if re.search(r"\s\"\$1\"", command):
+                    assert re.search(r" -- \"\$1\"", command), (page.name, command)
+
+
+@pytest.mark.parametrize("name", ["--strict", "--help", "-v", "--output=made"])
+def test_a_file_that_is_named_like_an_option_is_checked_by_the_hook(
+    tmp_path: Path, name: str
+) -> None:
+    # pre-commit gives the names from the top of the repository.
+    reply = f"{name}/replies/a.md"
+    (tmp_path / reply).parent.mkdir(parents=True)
+    (tmp_path / reply).write_text("The work is done.\n", encoding="utf-8")
+    [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert re.search(hook["files"], reply)
+
+    checked = run(*shlex.split(hook["entry"])[1:], reply, cwd=tmp_path)
+    assert checked.code == 1
+    assert reply in checked.out + checked.err
+    assert not (tmp_path / "made").exists()
+    # Options in `args` would stand after `--`: they are refused, with what to do.
+    wrong = run("check", "--", "--verbose", reply, cwd=tmp_path)
+    assert wrong.code == 2
+    assert "in entry and not in args" in wrong.err
 
 
 @pytest.mark.parametrize("id", ["-x", "--output=made", "-"])

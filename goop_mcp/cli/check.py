@@ -436,6 +436,17 @@ def _write_verdicts(
         emit(document)
 
 
+def _refuse_options(files: Sequence[str]) -> None:
+    """Raise WrongCallError for an option after `--`, where each word is the name of a file."""
+    options = {name for each in click.get_current_context().command.params for name in each.opts}
+    for file in files:
+        if file.partition("=")[0] in options and not os.path.lexists(file):
+            raise WrongCallError(
+                f"there is no file {file!r}; write options before --, where pre-commit has them in"
+                " entry and not in args"
+            )
+
+
 def _named(files: tuple[str, ...], report: int | None) -> tuple[str, ...]:
     """Return the names of what is judged; without any, standard input unless it is a terminal."""
     if files and report is not None:
@@ -445,6 +456,7 @@ def _named(files: tuple[str, ...], report: int | None) -> tuple[str, ...]:
     if files.count(STDIN) > 1:
         raise WrongCallError("standard input (-) is named twice and can be read once")
     if files:
+        _refuse_options(files)
         return files
     if sys.stdin is None or sys.stdin.isatty():
         raise WrongCallError("no file is named, and nothing is piped in; name a file or a folder")

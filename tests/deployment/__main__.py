@@ -289,6 +289,14 @@ def _pre_commit() -> str:
         ]
         environment = {"PRE_COMMIT_HOME": str(Path(name) / "home")}
         _run(attempt, cwd=project, env=environment)
+        # The names begin at the top: these would be options, one of which takes a file.
+        for option in ("--strict", "--output=made"):
+            (project / option / "replies").mkdir(parents=True)
+            shutil.copy(GOOD, project / option / "replies" / "good.md")
+        _run([*git, "add", "."], cwd=project)
+        _run(attempt, cwd=project, env=environment)
+        if (project / "made").exists():
+            raise FailedError("the name of a file was taken for an option")
         (project / "replies" / "bad.md").write_text("Done.\n", encoding="utf-8")
         _run([*git, "add", "."], cwd=project)
         output = _run(attempt, cwd=project, env=environment, codes=(1,))

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -155,7 +156,10 @@ def test_the_workflow_and_the_hook_of_the_page_name_what_this_repository_offers(
     offered = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     ((used,),) = (repo["hooks"] for repo in hook["repos"])
     assert used["id"] in {each["id"] for each in offered}
-    assert run("check", *used["args"], "-", stdin=GOOD.encode()).code == 0
+    for entry in (used["entry"], *(each["entry"] for each in offered)):
+        program, *words = shlex.split(entry)
+        assert (program, words[-1]) == ("goop-mcp", "--")
+        assert run(*words, "-", stdin=GOOD.encode()).code == 0
 
 
 def test_the_line_of_the_log_has_the_keys_that_are_written(tmp_path: Path) -> None:

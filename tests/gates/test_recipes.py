@@ -164,3 +164,7 @@ def test_a_change_of_openspec_is_archived_with_its_report(machine: Machine) -> N
     kept = list(machine.project.glob("openspec/changes/archive/*-add-login/proposal.md"))
     assert len(kept) == 1
     assert "log in" in machine.project.joinpath("openspec/specs/auth/spec.md").read_text("utf-8")
+
+    # An agent chose the name.
+    machine.report("--version")
+    assert "not found" in machine.run(archive, "--version", code=1)
