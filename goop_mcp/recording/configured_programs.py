@@ -5,6 +5,9 @@ configuration names for it. An agent that writes .git/config, or a checkout that
 have any program run that way. So git is asked nothing that compares or writes files before a person
 has trusted exactly these settings. The user's own configuration is the user's.
 
+It then reads the configuration in a copy of what was looked at: another program could write another
+one in between.
+
 Loaded before everything else of a recorded run, like `git_calls`.
 """
 
@@ -20,7 +23,8 @@ __all__ = [
     "SETTINGS",
     "RepositoryPrograms",
     "Setting",
-    "may_name_programs",
+    "flattened",
+    "plain_configuration",
     "read_programs",
     "read_small",
 ]
@@ -33,6 +37,10 @@ _SHOWN: Final = 3
 _LONGEST_SHOWN: Final = 120
 # Git takes these names in any case, but nothing in them can be escaped or stand on two lines.
 _TRACES: Final = (b"[include", b"[hook", b"clean", b"smudge", b"process")
+_OF_WORK_TREE: Final = b"worktreeconfig"
+# At the end, where it is the last word: nothing of another file is read, as what ends in a
+# backslash would take up only the first line.
+_NO_MORE: Final = b"\n\n[extensions]\n\tworktreeConfig = false\n"
 _OF_USER: Final = frozenset({"system", "global", "command"})
 _FILTER_PROGRAMS: Final = frozenset({"clean", "smudge", "process"})
 # Hooks that the configuration names, since git 2.54; core.hooksPath does not turn them off.
@@ -134,23 +142,53 @@ class RepositoryPrograms(NamedTuple):
         return file.removeprefix(above) if file.startswith(above) else file.rpartition(os.sep)[2]
 
 
-def may_name_programs(git: str, common: str) -> bool:
-    """Return whether the configuration of a repository may name a program that git would run.
+def plain_configuration(git: str, common: str) -> bytes | None:
+    """Return the configuration of a repository in one text, None if it may name a program.
 
     `git` is git's folder for a work tree, and `common` the one with the configuration of all of
-    them. Starts no process; where this is True, the answer to `SETTINGS` shows what it is.
+    them. Starts no process; where this is None, the answer to `SETTINGS` shows what there is.
     """
-    for path in (f"{common}{os.sep}config", f"{git}{os.sep}config.worktree"):
-        try:
-            content = read_small(path, most=_MOST_BYTES).lower()
-        except FileNotFoundError:
-            continue
-        except OSError:
-            return True
-        if any(trace in content for trace in _TRACES):
-            return True
+    content = b""
+    try:
+        content = read_small(f"{common}{os.sep}config", most=_MOST_BYTES)
+        if _OF_WORK_TREE in content.lower():
+            content += b"\n\n" + read_small(f"{git}{os.sep}config.worktree", most=_MOST_BYTES)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return None
 
-    return False
+    lowered = content.lower()
+    if any(trace in lowered for trace in _TRACES):
+        return None
+    return content + _NO_MORE
+
+
+def flattened(listing: str) -> bytes:
+    """Return the settings of the repository in the answer to `SETTINGS`, as a configuration."""
+    lines = []
+    for scope, setting in _scoped(listing):
+        if scope in _OF_USER:
+            continue
+        section, _, rest = setting.key.partition(".")
+        inner, _, name = rest.rpartition(".")
+        heading = f'{section} "{_escaped(inner)}"' if inner else section
+        value = _escaped(setting.value).replace("\n", "\\n")
+        lines.append(f'[{heading}]\n\t{name} = "{value}"\n')
+
+    return "".join(lines).encode("utf-8", "surrogateescape") + _NO_MORE
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _scoped(listing: str) -> Iterator[tuple[str, Setting]]:
+    """Yield each setting with its scope; one without a value is true."""
+    raw = listing.split("\0")
+    for scope, origin, text in zip(raw[::3], raw[1::3], raw[2::3], strict=False):
+        key, has_value, value = text.partition("\n")
+        yield scope, Setting(key, value if has_value else "true", origin.removeprefix("file:"))
 
 
 def read_programs(listing: str, common: str, *, checks_out: bool = False) -> RepositoryPrograms:
@@ -159,13 +197,7 @@ def read_programs(listing: str, common: str, *, checks_out: bool = False) -> Rep
     `listing` is the answer of git to `SETTINGS`, decoded like a path. `checks_out` is whether git
     is to write files, and not only to compare them.
     """
-    raw = listing.split("\0")
-    scoped = [
-        (scope, Setting(key, value, origin.removeprefix("file:")))
-        for scope, origin, (key, _, value) in zip(
-            raw[::3], raw[1::3], (each.partition("\n") for each in raw[2::3]), strict=False
-        )
-    ]
+    scoped = list(_scoped(listing))
     everywhere = [setting for _, setting in scoped]
     own = [setting for scope, setting in scoped if scope not in _OF_USER]
 

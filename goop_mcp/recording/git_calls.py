@@ -1,6 +1,6 @@
 """Run git to read a repository: bounded in time and output.
 
-Nothing of the repository runs without a person's trust, see `Git.programs`.
+Nothing of the repository runs without a person's trust, see `Git.reader`.
 
 Loaded before everything else of a recorded run, so that git works while the rest is loaded. For the
 same reason it knows paths as texts: `pathlib` is loaded meanwhile.
@@ -8,6 +8,7 @@ same reason it knows paths as texts: `pathlib` is loaded meanwhile.
 
 import os
 import selectors
+import stat
 import subprocess
 import time
 from typing import Final, NamedTuple, Self
@@ -17,10 +18,12 @@ from goop_mcp.processes import end_marked, kill_group, marked, new_mark
 from goop_mcp.recording.configured_programs import (
     SETTINGS,
     RepositoryPrograms,
-    may_name_programs,
+    flattened,
+    plain_configuration,
     read_programs,
     read_small,
 )
+from goop_mcp.recording.rooms import furnish, make_room, remove_room
 from goop_mcp.workspace.git_process import NO_FETCH, NOTHING_RUNS, git_program
 
 __all__ = [
@@ -34,6 +37,7 @@ __all__ = [
     "answers",
     "asked_git",
     "identity_of",
+    "is_ours",
     "repository_of",
 ]
 
@@ -84,7 +88,7 @@ _PLACE: Final = (
 LISTING: Final = ("ls-files", "-v", "-s", "-c", "-m", "-d", "-o", "--exclude-standard", "-z")
 """Lists the files of the index, and of these those that differ on disk; and untracked ones.
 
-Git runs filters for it: where the repository names some, `Git.programs` has to be asked before.
+Git runs filters for it, so that only a `Git.reader` is asked.
 """
 
 
@@ -143,20 +147,24 @@ class _Shared:
         self.program = program
         self.until = 0.0
         self.running: list[GitCall] = []
+        self.rooms: list[str] = []
 
 
 class Git:
     """Runs git in one folder, for one look at the repository after another.
 
-    As a context manager it ends whatever still runs, and what that started.
+    As a context manager it ends whatever still runs, and what that started. `room` is the folder of
+    a `reader` for the time until then, "" for any other.
     """
 
     def __init__(self, folder: str, *, of: "Git | None" = None, **variables: str) -> None:
         self.folder = folder
+        self.room = ""
         self.known: Place | None = None
         self.early: EarlyListing | None = None
         self._asked: GitCall | None = None
         self._settings: GitCall | None = None
+        self._reader: tuple[Place, Git] | None = None
         self._shared: _Shared = _Shared() if of is None else of._shared
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS
         self._environment: dict[str, str] = (kept if of is None else of._environment) | variables
@@ -174,7 +182,9 @@ class Git:
         """End whatever still runs; later calls start again."""
         while self._shared.running:
             self._shared.running.pop().end()
-        self._asked = self._settings = self.early = None
+        while self._shared.rooms:
+            remove_room(self._shared.rooms.pop())
+        self._asked = self._settings = self._reader = self.early = None
 
     def may_take(self, seconds: float) -> None:
         """End every call `seconds` from now."""
@@ -184,19 +194,19 @@ class Git:
         """Return git in another folder; what that one starts ends with this one."""
         return Git(folder, of=self, **variables)
 
-    def run(self, *arguments: str) -> bytes:
+    def run(self, *arguments: str, source: int = subprocess.DEVNULL) -> bytes:
         """Return what git prints; raise NoTreeError for any exit status but 0."""
-        return answers(self.start(*arguments))[0]
+        return answers(self.start(*arguments, source=source))[0]
 
-    def start(self, *arguments: str) -> "GitCall":
-        """Start git, and return it while it runs."""
+    def start(self, *arguments: str, source: int = subprocess.DEVNULL) -> "GitCall":
+        """Start git with `source` as standard input, and return it while it runs."""
         command = [self._shared.program, *_OPTIONS, "-C", self.folder, *arguments]
         mark = new_mark()
         try:
             # Arguments of this package, and paths after --: no shell is used.
             process = subprocess.Popen(  # noqa: S603
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=marked(self._environment, mark),
@@ -222,20 +232,20 @@ class Git:
 
         # A listing of the last look is about files that may have changed since, and so may the
         # configuration.
-        self.early = self._settings = None
+        self.early = self._settings = self._reader = None
         expected = self.known or _expected(self.folder)
         self._asked = self.start(*_PLACE, "HEAD", "HEAD^{tree}")
         if expected is None:
             return
-        if may_name_programs(expected.git, expected.common):
+        content = plain_configuration(expected.git, expected.common)
+        if content is None:
             self._settings = self.start(*SETTINGS)
             return
 
-        # With its name: git would pass over a damaged repository to that of a folder above, whose
-        # configuration was not read.
-        of_this = {"GIT_DIR": expected.git, "GIT_WORK_TREE": expected.top}
+        reader = self._reading(expected, content)
+        self._reader = expected, reader
         identity = identity_of(expected.index_file)
-        listing = self.at(expected.top, **of_this).start(*LISTING)
+        listing = reader.start(*LISTING)
         self.early = EarlyListing(listing, expected.top, expected.index_file, identity)
 
     def place(self) -> Place:
@@ -254,19 +264,52 @@ class Git:
         self.known = Place(*os.fsdecode(lines).split("\n")[:-1])
         return self.known
 
-    def programs(self, git: str, common: str, *, checks_out: bool = False) -> RepositoryPrograms:
-        """Return the programs in the configuration of the repository of this folder.
+    def programs(self, common: str) -> RepositoryPrograms:
+        """Return all programs in the configuration of the repository, as a person trusts them.
 
-        `git` and `common` are its folders, as in `Place`; `checks_out` as in `read_programs`.
-        Raises NoTreeError where git cannot read the configuration.
+        `common` is its folder, as in `Place`. Raises NoTreeError.
         """
-        asked, self._settings = self._settings, None
-        if asked is None:
-            if not (checks_out or may_name_programs(git, common)):
-                return RepositoryPrograms(common)
-            asked = self.start(*SETTINGS)
+        return read_programs(os.fsdecode(self.run(*SETTINGS)), common, checks_out=True)
 
-        return read_programs(os.fsdecode(answers(asked)[0]), common, checks_out=checks_out)
+    def reader(self, place: Place, *, nested: str = "") -> "Git":
+        """Return git that may compare the files of the work tree at `place`.
+
+        It reads the configuration as it is now, and not what is written there later. Raises
+        NoTreeError where that names programs which no person trusts; `nested` is the folder of a
+        repository in the project, "" for its own.
+        """
+        early, self._reader = self._reader, None
+        if early is not None:
+            known, reader = early
+            expected = (place.top, place.git, place.common)
+            if (known.top, known.git, known.common) == expected:
+                return reader
+
+        asked, self._settings = self._settings, None
+        content = None if asked else plain_configuration(place.git, place.common)
+        if content is None:
+            listing = os.fsdecode(answers(asked or self.start(*SETTINGS))[0])
+            if why := read_programs(listing, place.common).refusal(nested=nested):
+                raise NoTreeError(why)
+            content = flattened(listing)
+
+        return self._reading(place, content)
+
+    def _reading(self, place: Place, content: bytes) -> "Git":
+        room = make_room()
+        self._shared.rooms.append(room)
+        furnish(room, content, place.common)
+        # With the folders by their names, git looks for none: it would pass over a damaged
+        # repository to that of a folder above, whose configuration was not read.
+        reader = self.at(
+            place.top,
+            GIT_DIR=place.git,
+            GIT_COMMON_DIR=room,
+            GIT_OBJECT_DIRECTORY=place.objects,
+            GIT_WORK_TREE=place.top,
+        )
+        reader.room = room
+        return reader
 
 
 class GitCall:
@@ -406,8 +449,23 @@ def _expected(folder: str) -> Place | None:
     # A file there leads to the folder of a submodule or of a linked work tree: git knows. It also
     # knows whether to read the repository of another user.
     index_file = f"{git}{os.sep}index"
-    is_ours = not hasattr(os, "geteuid") or os.lstat(git).st_uid == os.geteuid()
-    if not is_ours or identity_of(index_file) is None or repository_of(top) != (git, git):
+    if identity_of(index_file) is None or not _is_whole(git):
         return None
 
     return Place(top, index_file, f"{git}{os.sep}objects", git, git)
+
+
+def _is_whole(git: str) -> bool:
+    """Return whether `git` is a folder of the user that leads to no other one."""
+    about = os.lstat(git)
+    leads = os.path.lexists(f"{git}{os.sep}commondir")
+    return stat.S_ISDIR(about.st_mode) and _is_own(about) and not leads
+
+
+def is_ours(path: str) -> bool:
+    """Return whether the user of this process owns what is at `path`, as git asks it."""
+    return _is_own(os.lstat(path))
+
+
+def _is_own(about: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or about.st_uid == os.geteuid()

@@ -10,8 +10,9 @@ those of the repository's own only where a person trusts them, see `configured_p
 """
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+import stat
+from collections.abc import Iterator, Sequence, Set
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -27,6 +28,7 @@ from goop_mcp.recording.git_calls import (
     NoTreeError,
     Place,
     answers,
+    is_ours,
     repository_of,
 )
 
@@ -49,26 +51,29 @@ _ENTRY_PARTS: Final = 4
 _RAW_PARTS: Final = 5
 _GITLINK: Final = "160000"
 _STATE: Final = ".goopspec"
-# A folder that is made there has a random name, and fails if somebody was faster.
-_TEMPORARY: Final = f"{os.sep}tmp"
 
 
 class _Listing(NamedTuple):
     """What differs from the index, and what is special in it.
 
-    `changed` are files on disk that differ or are untracked, `repositories` the folders of nested
-    repositories and submodules. Of files that are marked `assumed` (assume-unchanged) or `skipped`
-    (skip-worktree), git does not see changes. `is_clean` is whether the index describes the disk,
-    and `has_state` whether git sees files of .goopspec, tracked or not.
+    `changed` are files that differ or are untracked, of which `removed` are not on disk.
+    `repositories` are the folders of nested repositories and submodules, and `moved` those whose
+    commit is another one. `state` are the tracked files of .goopspec. Of files that are marked
+    `assumed` (assume-unchanged) or `skipped` (skip-worktree), git does not see changes.
     """
 
     changed: Sequence[str]
+    removed: Sequence[str]
     repositories: Sequence[str]
+    moved: Sequence[str]
+    state: Sequence[str]
     assumed: Sequence[str]
     skipped: Sequence[str]
-    is_clean: bool
-    has_state: bool
-    tracks_state: bool
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the index describes the disk, .goopspec aside."""
+        return not (self.changed or self.moved)
 
 
 def digest_work_tree(
@@ -106,16 +111,13 @@ class TreeLook:
         self._git = git
         self._read: _ReadFiles | None = None
         self._why = ""
-        self._room = ExitStack()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Git ends before the folder that it may still write to is removed.
         if self._git is not None:
             self._git.end()
-        self._room.close()
 
     def begin(self) -> None:
         """Start git, which compares the files while the caller does other things. Never raises."""
@@ -133,9 +135,7 @@ class TreeLook:
         if self._git is None or self._why:
             return
         try:
-            made = _make_room()
-            self._room.callback(_remove_room, made)
-            self._read = _read_files(self._git, self._folder, made)
+            self._read = _read_files(self._git, self._folder)
         except (NoTreeError, OSError) as error:
             self._why = _reason(error)
 
@@ -226,8 +226,7 @@ def unseen_changes(folder: Path) -> str:
     try:
         with Git(str(folder.resolve())) as git:
             place = git.place()
-            _refuse_programs(git, place.git, place.common)
-            listing = _listing(git.at(place.top).run(*LISTING), None)
+            listing = _listing(git.reader(place).run(*LISTING), None)
             _refuse_hidden(Path(place.top), listing)
             _refuse_dirty_repositories(git, Path(place.top), listing.repositories)
     except (NoTreeError, OSError) as error:
@@ -276,42 +275,25 @@ class _ReadFiles(NamedTuple):
     written: GitCall
 
 
-def _make_room() -> Path:
-    """Return a new folder that only its owner may enter."""
-    place = Path(os.environ.get("TMPDIR") or _TEMPORARY, f"goop-tree-{os.urandom(8).hex()}")
-    with suppress(OSError):
-        if place.is_absolute():
-            place.mkdir(0o700)
-            return place
-
-    # It knows all places where a system may keep temporary files, and takes long to load.
-    return Path(import_module("tempfile").mkdtemp(prefix="goop-tree-"))
-
-
-def _remove_room(room: Path) -> None:
-    # Not needed before the command starts.
-    import_module("shutil").rmtree(room, ignore_errors=True)
-
-
 def _reason(error: NoTreeError | OSError) -> str:
     if isinstance(error, NoTreeError):
         return str(error)
-    reason = (error.strerror or type(error).__name__).lower()
+    reason = (error.strerror or str(error) or type(error).__name__).lower()
     return f"the state of the files could not be read ({reason})"
 
 
-def _read_files(git: Git, folder: Path, room: Path) -> _ReadFiles:
+def _read_files(git: Git, folder: Path) -> _ReadFiles:
     place = git.place()
     if not os.path.lexists(f"{place.top}{os.sep}.git"):
         # A hostile one leads to the top of the machine, with every file as one of the project.
         raise NoTreeError("its work tree is set to another folder (core.worktree)")
 
-    _refuse_programs(git, place.git, place.common)
-
+    reader = git.reader(place)
+    room = Path(reader.room)
     index, objects = room / "index", room / "objects"
     identity = _copy_index(place.index_file, index)
     objects.mkdir()
-    look = git.at(
+    look = reader.at(
         place.top,
         GIT_INDEX_FILE=str(index),
         GIT_OBJECT_DIRECTORY=str(objects),
@@ -329,36 +311,52 @@ def _read_files(git: Git, folder: Path, room: Path) -> _ReadFiles:
     state = _STATE if inside == "." else f"{inside}/{_STATE}"
     listing = _listing(answers(listed)[0], state)
     _refuse_hidden(top, listing)
-    _refuse_too_much(top, listing.changed)
+    folders = _refuse_too_much(top, listing.changed)
+    # A file may have become a repository.
+    made = tuple(each for each in folders if os.path.lexists(top / each / ".git"))
     # They have an index and objects of their own.
-    _refuse_dirty_repositories(git, top, listing.repositories)
+    _refuse_dirty_repositories(git, top, (*listing.repositories, *made))
 
     # In most cases the index is as the files are, and then its tree is that of the files.
-    if not listing.is_clean or listing.tracks_state:
+    if not listing.is_clean or listing.state:
         # It holds the lock of the index that is to be changed now; one with conflicts has no tree.
         with suppress(NoTreeError):
             answers(written)
-        if not listing.is_clean:
-            _add(look, state if listing.has_state else None)
-        if listing.has_state:
-            look.run("rm", "-f", "-r", "-q", "--sparse", "--cached", "--ignore-unmatch", "--",
-                     f":(top,literal){state}")  # fmt: skip
+        gone = {*listing.removed, *listing.state, *folders, *_beyond_links(top, listing.changed)}
+        present = {*listing.changed, *listing.moved} - gone
+        _update(look, room / "names", gone, present | {*made})
         written = look.start("write-tree")
 
     return _ReadFiles(look, place, state, written)
 
 
-def _add(git: Git, state: str | None) -> None:
-    """Bring the index up to the files on disk; `state` is removed from it afterwards."""
-    everything = ("add", "-A", "--sparse", "--", ":/")
-    if state is not None:
-        # The database need not be hashed only to be left out. Git refuses to exclude a folder that
-        # is ignored although files in it are tracked.
-        with suppress(NoTreeError):
-            git.run(*everything, f":(top,exclude,literal){state}")
-            return
+def _update(git: Git, file: Path, gone: Set[str], present: Set[str]) -> None:
+    """Take `gone` out of the index and bring it up to what is `present` on disk.
 
-    git.run(*everything)
+    `file` is where their names are written. `git add` would look into each submodule, with the
+    programs that its configuration names.
+    """
+    removing, adding = ("--force-remove",), ("--add", "--remove", "--replace")
+    for names, options in ((gone, removing), (present, adding)):
+        if names:
+            # A file that became a folder comes before what is in it.
+            file.write_bytes(b"".join(os.fsencode(each) + b"\0" for each in sorted(names)))
+            with file.open("rb") as source:
+                git.run("update-index", *options, "-z", "--stdin", source=source.fileno())
+
+
+def _beyond_links(top: Path, names: Sequence[str]) -> Iterator[str]:
+    """Yield those of `names` on whose path a folder is a link: they are none of the project."""
+    links: dict[str, bool] = {}
+    for name in names:
+        at = 0
+        while (at := name.find("/", at + 1)) > 0:
+            folder = name[:at]
+            if folder not in links:
+                links[folder] = (top / folder).is_symlink()
+            if links[folder]:
+                yield name
+                break
 
 
 def _copy_index(source: str, target: Path) -> FileIdentity | None:
@@ -381,12 +379,14 @@ def _copy_index(source: str, target: Path) -> FileIdentity | None:
 
 
 def _listing(raw: bytes, state: str | None) -> _Listing:
-    """Read the answer to `LISTING`; what is below the folder `state` does not count."""
+    """Read the answer to `LISTING`; `state` is the folder that does not count."""
     changed: dict[str, None] = {}
+    removed: dict[str, None] = {}
     repositories: dict[str, None] = {}
+    moved: dict[str, None] = {}
+    tracked_state: dict[str, None] = {}
     assumed: dict[str, None] = {}
     skipped: dict[str, None] = {}
-    is_clean, has_state, tracks_state = True, False, False
 
     for entry in raw.split(b"\0"):
         if not entry:
@@ -396,50 +396,37 @@ def _listing(raw: bytes, state: str | None) -> _Listing:
         about, tab, path = rest.partition(b"\t") if tag != b"?" else (b"", b"", rest)
         del tab
         name = os.fsdecode(path)
+        is_repository = about.startswith(_GITLINK.encode()) or name.endswith("/")
         if state is not None and name.startswith(f"{state}/"):
-            has_state = True
-            tracks_state = tracks_state or tag != b"?"
-            if about.startswith(_GITLINK.encode()):
-                repositories.setdefault(name)
+            if tag != b"?":
+                tracked_state.setdefault(name)
             continue
 
-        if tag == b"?":
-            is_clean = False
-            if name.endswith("/"):
-                repositories.setdefault(name.rstrip("/"))
-            else:
-                changed.setdefault(name)
-            continue
-
+        if is_repository:
+            name = name.rstrip("/")
+            repositories.setdefault(name)
         if tag.islower():
             assumed.setdefault(name)
         elif tag == b"S":
             skipped.setdefault(name)
-        if about.startswith(_GITLINK.encode()):
-            repositories.setdefault(name)
-            is_clean = is_clean and tag in (b"H", b"S")
-        elif tag not in (b"H", b"S"):
-            # Modified, removed or unmerged.
-            is_clean = False
-            changed.setdefault(name)
+        elif tag != b"H":
+            # Modified, removed, unmerged or untracked.
+            (moved if is_repository else changed).setdefault(name)
+            if tag == b"R":
+                removed.setdefault(name)
 
         if len(changed) > _MOST_FILES:
             break
 
     return _Listing(
         changed=tuple(changed),
+        removed=tuple(removed),
         repositories=tuple(repositories),
+        moved=tuple(moved),
+        state=tuple(tracked_state),
         assumed=tuple(assumed),
         skipped=tuple(skipped),
-        is_clean=is_clean,
-        has_state=has_state,
-        tracks_state=tracks_state,
     )
-
-
-def _refuse_programs(git: Git, folder: str, common: str, *, nested: str = "") -> None:
-    if why := git.programs(folder, common).refusal(nested=nested):
-        raise NoTreeError(why)
 
 
 def _refuse_hidden(top: Path, listing: _Listing, *, nested: str = "") -> None:
@@ -475,22 +462,28 @@ def _present(top: str, names: Sequence[str]) -> Iterator[str]:
             folder = folder.rpartition("/")[0]
 
 
-def _refuse_too_much(top: Path, changed: Sequence[str]) -> None:
+def _refuse_too_much(top: Path, changed: Sequence[str]) -> list[str]:
+    """Refuse more than can be read in time; return which of `changed` are folders by now."""
     if len(changed) > _MOST_FILES:
         raise NoTreeError(
             f"more than {_MOST_FILES:,} files are changed or untracked; ignore what is generated in"
             " .gitignore"
         )
 
-    size = 0
+    size, folders = 0, []
     for name in changed:
         with suppress(OSError):
-            size += (top / name).lstat().st_size
+            about = (top / name).lstat()
+            size += about.st_size
+            if stat.S_ISDIR(about.st_mode):
+                folders.append(name)
         if size > _MOST_BYTES:
             raise NoTreeError(
                 f"the changed and untracked files have more than {_MOST_BYTES // 1024**2} MB;"
                 " ignore what is generated in .gitignore"
             )
+
+    return folders
 
 
 def _refuse_dirty_repositories(git: Git, top: Path, names: Sequence[str]) -> None:
@@ -509,17 +502,25 @@ def _refuse_dirty_repositories(git: Git, top: Path, names: Sequence[str]) -> Non
         if found is None:
             raise NoTreeError(f"the nested repository {name!r} cannot be read")
 
-        # Its configuration may name another folder as its work tree.
+        place = Place(str(folder), "", f"{found[1]}{os.sep}objects", found[1], found[0])
         inner = git.at(str(folder), GIT_WORK_TREE=str(folder))
-        _refuse_programs(inner, *found, nested=name)
-        waiting += (f"{name}/{each}" for each in _clean_repositories(inner, folder, name))
+        try:
+            reader = inner.reader(place, nested=name)
+            # Whether it reads that of another user, git decides where it finds it by itself.
+            reader = reader if is_ours(found[0]) else inner
+        except OSError:
+            raise NoTreeError(f"the nested repository {name!r} cannot be read") from None
+        waiting += (f"{name}/{each}" for each in _clean_repositories(inner, reader, name))
 
 
-def _clean_repositories(git: Git, folder: Path, name: str) -> Sequence[str]:
-    """Return the repositories in the nested one `name`, which must be as its commit is."""
+def _clean_repositories(git: Git, reader: Git, name: str) -> Sequence[str]:
+    """Return the repositories in the nested one `name`, which must be as its commit is.
+
+    `reader` compares its files, and `git` only reads objects.
+    """
     # A submodule may be set to be ignored, and would hide that its commit is another one.
     against_commit = ("diff-index", "--cached", "--raw", "-z", "--ignore-submodules=none", "HEAD")
-    listed, staged = git.start(*LISTING), git.start(*against_commit)
+    listed, staged = reader.start(*LISTING), git.start(*against_commit)
     try:
         listing = _listing(answers(listed)[0], None)
     except NoTreeError:
@@ -529,7 +530,7 @@ def _clean_repositories(git: Git, folder: Path, name: str) -> Sequence[str]:
     except NoTreeError:
         raise NoTreeError(f"the nested repository {name!r} has no commit") from None
 
-    _refuse_hidden(folder, listing, nested=f"{name}/")
+    _refuse_hidden(Path(git.folder), listing, nested=f"{name}/")
     if is_staged or not listing.is_clean:
         raise NoTreeError(
             f"the nested repository {name!r} has changes of its own; commit them, or ignore the"
@@ -542,8 +543,9 @@ def _clean_repositories(git: Git, folder: Path, name: str) -> Sequence[str]:
 def _changes(git: Git, place: Place, state: str) -> list[tuple[str, str]]:
     """Return path and blob of what differs from the commit, in the order of the paths."""
     if place.head:
+        # By its id: a reader knows no branches.
         raw = git.run("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev",
-                      "HEAD")  # fmt: skip
+                      place.head, "--")  # fmt: skip
         entries = [(path, new) for path, _, new in _raw_entries(raw)]
     else:
         entries = []

@@ -11,5 +11,4 @@ __all__ = ["programs_of"]
 def programs_of(project: Path) -> RepositoryPrograms:
     """Return what git would run for the repository of `project`. Raises NoTreeError, OSError."""
     with Git(str(project.resolve())) as git:
-        place = git.place()
-        return git.programs(place.git, place.common, checks_out=True)
+        return git.programs(git.place().common)

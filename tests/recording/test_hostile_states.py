@@ -126,6 +126,19 @@ def test_a_pipe_in_place_of_a_file_of_git_ends_in_time(player: Player, tmp_path:
     assert "it is bound to no files: git did not answer in time" in line
 
 
+@pytest.mark.parametrize("name", ["exclude", "attributes", "../config"])
+def test_a_pipe_in_place_of_a_file_of_the_repository_is_not_waited_for(
+    player: Player, name: str
+) -> None:
+    path = player.work.folder / ".git" / "info" / name
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    _, line = player.record(player.runner())
+    assert "it is bound to no files" in line
+    assert name == "../config" or f"info/{name} cannot be read: it is not a file" in line
+
+
 def test_nothing_is_left_where_nothing_was_run(player: Player) -> None:
     work = player.work
     work.write(".goopspec/checks.toml", '[checks.tests]\ncommand = ["true"]\n')
@@ -163,7 +176,7 @@ def test_nothing_is_left_where_the_recorder_is_ended_after_the_command(
     player: Player, number: int
 ) -> None:
     # Git waits for ever to know what is ignored, once the command has ended.
-    script = "rm -f .git/info/exclude; mkfifo .git/info/exclude; echo ended"
+    script = "rm -f .gitignore; mkfifo .gitignore; echo ended"
     running = subprocess.Popen(
         [sys.executable, "-m", "goop_mcp", "run", "--name", "tests", "--", "sh", "-c", script],
         cwd=player.work.folder,

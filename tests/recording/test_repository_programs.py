@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from mcp.client.stdio import StdioServerParameters
 
-from goop_mcp.recording.configured_programs import read_programs
+from goop_mcp.recording.configured_programs import flattened, read_programs
+from goop_mcp.recording.tree_digest import TreeLook, digest_work_tree
 from tests.cli.running import Ended, run_on_terminal
 from tests.recording.played import Player
 from tests.recording.repositories import GIT, Work
@@ -402,6 +403,84 @@ def test_nothing_is_fetched_into_a_partial_clone(scene: Scene, surface: str) -> 
     else:
         SURFACES[surface](scene)
     assert scene.marks() == []
+
+
+# What is written after it was looked at
+
+
+@pytest.mark.parametrize("step", ["begun", "read"])
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_a_configuration_that_is_written_meanwhile_is_not_used(
+    scene: Scene, tmp_path: Path, step: str, *, is_linked: bool
+) -> None:
+    # Another process, perhaps one in a sandbox, may wait for this moment.
+    scene.attribute()
+    folder = scene.work.folder
+    if is_linked:
+        folder = tmp_path / "linked"
+        scene.work.git("worktree", "add", "-q", "-b", "side", str(folder))
+    scene.age(folder / "src")
+    (folder / "src" / "new.txt").write_text("new\n", encoding="utf-8")
+
+    with TreeLook(folder) as look:
+        look.begin()
+        if step == "read" or is_linked:
+            look.read_files()
+        in_config(scene, "clean")
+        of_work_tree(scene)
+        assert look.tree().digest
+    assert scene.marks() == []
+    assert digest_work_tree(folder).why.startswith(NOT_TRUSTED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[core]\n\tx = \\\n",
+        "[core]\n\tx = a\\",
+        '[core]\n\tx = "a\n',
+        "[core]\n\tx = # \\\n",
+    ],
+)
+def test_an_open_end_of_the_configuration_lets_nothing_else_in(scene: Scene, text: str) -> None:
+    scene.attribute()
+    config = scene.work.folder / ".git" / "config"
+    config.write_text("[extensions]\n\tworktreeConfig = true\n" + text, encoding="utf-8")
+    scene.age(scene.work.folder / "src")
+    with TreeLook(scene.work.folder) as look:
+        look.begin()
+        # Git would read it, but for the last word of the copy.
+        (scene.work.folder / ".git" / "config.worktree").write_text(
+            f'[filter "evil"]\n\tclean = {scene.mark("late")}\n', encoding="utf-8"
+        )
+        look.tree()
+    assert scene.marks() == []
+
+
+VALUES = {
+    "core.autocrlf": "input",
+    "core.excludesFile": '/a b/\\"c"#;\t',
+    'remote.o"r\\i.g in.url': "https://example.org/a?b=c#d",
+    "branch.a/b.description": "two\nlines\\n ",
+    "a.empty": "",
+}
+
+
+def test_a_copy_of_settings_is_read_as_they_are(scene: Scene, tmp_path: Path) -> None:
+    for key, value in VALUES.items():
+        scene.work.git("config", key, value)
+    with (scene.work.folder / ".git" / "config").open("a", encoding="utf-8") as file:
+        file.write("[a]\n\tbare\n")
+
+    listing = scene.work.git("config", "--list", "-z", "--show-scope", "--show-origin")
+    copy = tmp_path / "copy"
+    copy.write_bytes(flattened(listing))
+
+    def listed(*words: str) -> list[str]:
+        shown = scene.work.git("config", "--list", "-z", *words).split("\0")
+        return [each if "\n" in each else f"{each}\ntrue" for each in shown if each]
+
+    assert listed("-f", str(copy)) == [*listed("--local"), "extensions.worktreeconfig\nfalse"]
 
 
 # Trust

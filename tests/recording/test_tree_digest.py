@@ -1,10 +1,12 @@
 """The digest of a work tree: each state of a repository that the recorder meets."""
 
 import os
+import random
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -228,6 +230,80 @@ def test_a_sparse_index_is_fine(work: Work) -> None:
     work.git("sparse-checkout", "set", "--cone", "--sparse-index", "src")
     assert "docs/\n" in work.git("ls-files", "--sparse")
     assert digest(work.folder) == whole
+
+
+# As git would add the files
+
+
+def change_at_random(work: Work, chance: random.Random) -> None:
+    """Do one of the things that happen to files, where it is possible."""
+    names = (
+        "a",
+        "src",
+        "src/a",
+        "src/b",
+        "src/deep/c",
+        "docs",
+        "-dash",
+        "sp ace",
+        "x.log",
+        ":(top)y",
+    )
+    name = chance.choice((*names, "lib", "src/app.py"))
+    path, lib = work.folder / name, work.folder / "lib"
+
+    def write() -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{chance.random()}\n", encoding="utf-8")
+
+    def remove() -> None:
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    def link() -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(chance.choice(["src", "docs", "nowhere", ".."]))
+
+    def link_folder() -> None:
+        (work.folder / "src").rename(work.folder / "moved")
+        (work.folder / "src").symlink_to("moved")
+
+    def nest() -> None:
+        Work(lib) if not lib.exists() else work.git(
+            "commit", "-q", "--allow-empty", "-m", "n", folder=lib
+        )
+
+    literal = f":(top,literal){name}"
+    things: Sequence[Callable[[], object]] = (
+        write, write, remove, link, link_folder, nest,
+        lambda: (path / "inner").mkdir(parents=True),
+        lambda: path.chmod(0o755),
+        lambda: path.rename(work.folder / chance.choice(names)),
+        lambda: work.git("add", "-A", "--", literal),
+        lambda: work.git("add", "-N", "--", literal),
+        lambda: work.git("rm", "-r", "-q", "--cached", "--", literal),
+        lambda: work.commit("all"),
+    )  # fmt: skip
+    with suppress(OSError, subprocess.CalledProcessError):
+        chance.choice(things)()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_digest_is_that_of_the_tree_that_git_would_make(
+    work: Work, tmp_path: Path, seed: int
+) -> None:
+    chance, index = random.Random(seed), tmp_path / "index"
+    work.write(".gitignore", "*.log\n")
+    for _ in range(6):
+        for _ in range(3):
+            change_at_random(work, chance)
+        shutil.copy2(work.folder / ".git" / "index", index)
+        environment = {**os.environ, "GIT_INDEX_FILE": str(index)}
+        for words in (["add", "-A"], ["write-tree"]):
+            made = subprocess.run([GIT, *words], cwd=work.folder, env=environment,
+                                  capture_output=True, text=True, check=True)  # fmt: skip
+        found = digest_work_tree(work.folder)
+        if "nested" not in found.why:
+            assert found.digest == made.stdout.strip(), found.why
 
 
 # Our own folder
@@ -564,7 +640,7 @@ def test_a_required_filter_that_fails_gives_no_tree(
 ) -> None:
     filtered("clean = false\nrequired = true")
     work.write("data.txt", "data\n")
-    assert "refused `git add`" in why(work.folder)
+    assert "refused `git update-index`" in why(work.folder)
 
 
 def test_pointers_of_large_files_are_files_like_others(work: Work) -> None:
@@ -629,6 +705,20 @@ def test_git_that_does_not_answer_is_ended(
     assert (tmp_path / "began").exists()
     # Of the time that was set, and not of the usual 30 s.
     assert time.monotonic() - began < 20
+
+
+def test_what_a_repository_leaves_out_and_how_it_writes_lines_holds(work: Work) -> None:
+    info = work.folder / ".git" / "info"
+    info.mkdir(exist_ok=True)
+    before = digest(work.folder)
+    (info / "exclude").write_text("# a comment\n\nbuild/\n", encoding="utf-8")
+    work.write("build/out.bin", "generated\n")
+    assert digest(work.folder) == before
+    (info / "attributes").write_text("* text=auto\n", encoding="utf-8")
+    (work.folder / "README.md").write_bytes(b"An example\r\n")
+    assert digest(work.folder) == before
+    (info / "attributes").write_text("# none\n", encoding="utf-8")
+    assert digest(work.folder) != before
 
 
 # A look in two steps
