@@ -183,7 +183,8 @@ class Git:
         while self._shared.running:
             self._shared.running.pop().end()
         while self._shared.rooms:
-            remove_room(self._shared.rooms.pop())
+            remove_room(self._shared.rooms[-1])
+            self._shared.rooms.pop()
         self._asked = self._settings = self._reader = self.early = None
 
     def may_take(self, seconds: float) -> None:
@@ -296,8 +297,7 @@ class Git:
         return self._reading(place, content)
 
     def _reading(self, place: Place, content: bytes) -> "Git":
-        room = make_room()
-        self._shared.rooms.append(room)
+        room = make_room(self._shared.rooms)
         furnish(room, content, place.common)
         # With the folders by their names, git looks for none: it would pass over a damaged
         # repository to that of a folder above, whose configuration was not read.
@@ -364,9 +364,17 @@ def asked_git(folder: str) -> Git | None:
     """
     try:
         git = Git(folder)
+    except NoTreeError:
+        return None
+    try:
         git.ask()
     except (NoTreeError, OSError):
+        git.end()
         return None
+    except BaseException:
+        # A signal: the caller does not know it yet.
+        git.end()
+        raise
     return git
 
 

@@ -14,18 +14,24 @@ _COPIED: Final = ("exclude", "attributes")
 _MOST_BYTES: Final = 1024 * 1024
 
 
-def make_room() -> str:
-    """Return the path of a new folder; raise OSError."""
+def make_room(rooms: list[str]) -> str:
+    """Return the path of a new folder, which is in `rooms` before it is there; raise OSError.
+
+    So a signal at any moment leaves none that its caller does not know.
+    """
     folder = os.environ.get("TMPDIR") or _TEMPORARY
     # A random name; where another process was faster, making it fails.
     place = f"{folder}{os.sep}goop-tree-{os.urandom(8).hex()}"
     if folder[:1] == os.sep:
+        rooms.append(place)
         with suppress(OSError):
             os.mkdir(place, 0o700)  # noqa: PTH102 - pathlib is loaded meanwhile
             return place
+        rooms.pop()
 
     # It knows all places where a system may keep temporary files, and takes long to load.
-    return str(import_module("tempfile").mkdtemp(prefix="goop-tree-"))
+    rooms.append(str(import_module("tempfile").mkdtemp(prefix="goop-tree-")))
+    return rooms[-1]
 
 
 def remove_room(room: str) -> None:
