@@ -38,7 +38,7 @@ _PROMPT: Final = re.compile(r"\s*(?:[$%❯➜]|>>>|[\w.-]{1,60}@[\w.:~/-]{1,99}[
 _MARK: Final = re.compile(r"(?:[>|│┃#*;%!+-]|//|--|E(?=[ \t]|\Z))[ \t]*+")
 _ONE_LINE_MARK: Final = re.compile(r"(?:>|//|│|E[ \t]|[+-](?=[<{]))")
 _NUMBER: Final = re.compile(
-    r"[ \t]*+(?:[\w./@-]{1,200}[:-])?\d{1,7}(?:[ \t]*[:|→│\t]|-|[ \t])[ \t]*+"
+    r"[ \t]*+(?:[\w./@-]{1,200}[:-])?\d{1,7}(?:[ \t]*+[:|→│]|-|[ \t])[ \t]*+"
 )
 _ONE_LINE_NUMBER: Final = re.compile(
     r"[ \t]*+\d+[ \t]*[→│\t]|[ \t]*+[\w@-]*[./][\w./@-]*[:-]\d+[:-]"

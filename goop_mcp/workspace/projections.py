@@ -330,24 +330,20 @@ class _Document:
     def _not_archived(self) -> list[EntryBlock]:
         """Return the blocks that are not known to be in the archive, oldest first."""
         row = self.archive
-        events = self._events(row.revision if row else 0)
-        blocks = self._not_there_already(blocks_of(events))
-        if self.archive is not row or row is None or row.pending_sha256 is None:
-            return blocks
+        blocks = blocks_of(self._events(row.revision if row else 0))
+        if row is not None and row.pending_sha256 is not None:
+            # An append was planned and its writer may have been killed. Only the file itself shows
+            # whether it was completed, and the row moves on only then.
 
-        # An append was planned and its writer may have been killed. Only the file itself shows
-        # whether it was completed, and the row moves on only then.
+            # The pending column of an archive holds a revision, see `plan`.
+            through = int(row.pending_sha256)
+            planned = [block for block in blocks if block.revision <= through]
+            if all(part.is_done(self.files) for part in archived_parts(self.path, planned)):
+                self.archive = Projection(path=row.path, revision=through)
+                self.writing.set_projection(self.archive)
+                blocks = blocks[len(planned) :]
 
-        # The pending column of an archive holds a revision, see `plan`.
-        through = int(row.pending_sha256)
-        planned = [block for block in blocks if block.revision <= through]
-        if not all(part.is_done(self.files) for part in archived_parts(self.path, planned)):
-            return blocks
-
-        self.archive = Projection(path=row.path, revision=through)
-        self.writing.set_projection(self.archive)
-
-        return blocks[len(planned) :]
+        return self._not_there_already(blocks)
 
     def _not_there_already(self, blocks: list[EntryBlock]) -> list[EntryBlock]:
         """Return `blocks` without the oldest ones that are in the archive and nowhere else.
