@@ -238,7 +238,8 @@ def event_line(event: GraphEventRow) -> str | None:
         return None if data.get("accepted") else f"{attempt} not accepted ({found})"
 
     if event.what == "kept":
-        return f"{event.task}: kept ({excerpt(data['message'], 200)})"
+        # It names a folder, whose path may be long, and after it what to do.
+        return f"{event.task}: kept ({excerpt(data['message'], 1_000)})"
     if event.what == "not_recorded":
         # Of the present round where none is named.
         which = f"report of round {data['round'] + 1}" if "round" in data else "report"
