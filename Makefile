@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers bench-engines faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
-  e2e gates record-hosts conformance inspector recorder scenarios delegation ui-test ui-pictures
+  e2e gates hosts-latest record-hosts conformance inspector recorder scenarios delegation ui-test ui-pictures
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -28,6 +28,7 @@ help:
 	@echo "make bench-peers  compare with other libraries, in a separate environment (.cache/peers)"
 	@echo "make bench-engines  kill runs and workflows of DBOS in the same way and compare, in .cache/engines"
 	@echo "make e2e     run the real clients with a scripted model; installs them into .cache first"
+	@echo "make hosts-latest  run the newest published clients, and write which scene holds in which version"
 	@echo "make record-hosts  record the transcripts of tests/cases again, with the real clients"
 	@echo "make conformance  run the official MCP conformance suite against the server; npm installs it into .cache"
 	@echo "make inspector  use the server with the MCP Inspector over every transport; npm installs it into .cache"
@@ -102,6 +103,10 @@ bench-engines: $(STAMP)
 # Arguments: make e2e E2E="-k stubborn"
 e2e: $(STAMP)
 	$(PYTHON) -m tests.e2e $(E2E)
+
+# The newest published versions; writes docs/hosts/tested.md. Arguments: make hosts-latest E2E="-k honest"
+hosts-latest: $(STAMP)
+	$(PYTHON) -m tests.e2e.latest $(E2E)
 
 # Arguments: make record-hosts SCENES="claude-code/resumed stale"
 record-hosts: $(STAMP)
