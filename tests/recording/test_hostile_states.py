@@ -425,7 +425,8 @@ def test_a_run_within_a_run(player: Player) -> None:
     _, line = player.record(*command)
     runs = json.loads(player.goop("evidence", "list", "--format", "json").stdout)["runs"]
     assert len(runs) == 2
-    assert {each["outcome"] for each in runs} == {"passed"}, line
+    # The outer command is ours, which is no runner of tests.
+    assert {each["outcome"] for each in runs} == {"passed", "unproven"}, line
     assert player.judge(CLAIM).accepted
 
 

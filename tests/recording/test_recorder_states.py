@@ -13,6 +13,7 @@ import sys
 import time
 import tomllib
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -722,18 +723,15 @@ def test_a_recorded_report_says_which_run_each_check_rests_on(player: Player) ->
     assert player.goop("evidence", "explain", "1", "lint").returncode == 1
 
 
-def stop_hook(player: Player, report: str) -> str:
-    """Return what the hook of Claude Code answers when an agent ends with `report`."""
-    event = {
-        "hook_event_name": "SubagentStop",
-        "session_id": "s-1",
+def hook_answer(player: Player, event: str, session: str, **values: object) -> str:
+    """Return what the hook of Claude Code answers to `event`."""
+    given = {
+        "hook_event_name": event,
+        "session_id": session,
         "cwd": str(player.work.folder),
-        "agent_id": "a1",
-        "agent_type": "goop-executor",
-        "stop_hook_active": False,
-        "last_assistant_message": report,
+        **values,
     }
-    done = player.goop("hook", "claude-code", given=json.dumps(event),
+    done = player.goop("hook", "claude-code", given=json.dumps(given),
                        CLAUDE_PROJECT_DIR=str(player.work.folder))  # fmt: skip
     assert done.returncode == 0, done
     return done.stdout
@@ -745,9 +743,17 @@ def test_the_project_decides_whether_runs_are_compared(player: Player) -> None:
     report = player.report(CLAIM)
     hooks = player.work.folder / ".goopspec" / "hooks.json"
 
+    sessions = map(str, count(1))
+
     def configured(**values: object) -> str:
+        # Settings of the project are those with which a session begins.
         hooks.write_text(json.dumps(values), encoding="utf-8")
-        return stop_hook(player, report)
+        session = next(sessions)
+        hook_answer(player, "SessionStart", session, source="startup")
+        stopped = {"agent_id": "a1", "agent_type": "goop-executor", "stop_hook_active": False}
+        return hook_answer(
+            player, "SubagentStop", session, last_assistant_message=report, **stopped
+        )
 
     assert '"block"' in configured()
     assert '"block"' not in configured(evidence="off")
