@@ -424,6 +424,233 @@ fetch(url, {credentials: "same-origin"})
 """
 
 
+# What people write about secrets: lists of features, states, commit messages, labels, headings.
+_PROSE: Final = """
+login page, password policy
+- login page, password policy
+1. login page, password policy
+* [x] login page, password policy, session timeout
+default login page, password policy
+Default: login page, password policy, session timeout
+Added the default login page, password policy and token refresh.
+The machine login page, password policy and token refresh are done.
+machine account page, password reset
+the default login page password policy
+default account settings, password strength meter, login history
+Features: login page, password policy, token rotation, secret store
+Scope: login, password reset, API keys, audit log
+W2.T3 login page, W2.T4 password policy
+| Login page | password policy | done |
+login page; password policy; token refresh
+login page: password policy
+password policy: minimum length
+password policy: strict
+password reset: by mail
+password reset: enabled
+password strength: medium
+password hashing: argon2
+password field: masked
+password input: hidden
+Password: required.
+password: optional
+password: mandatory
+password: forgotten
+password: changed
+password: rotated
+password: hashed
+password: validated
+password: encrypted
+password: masked
+password: hidden
+password: visible/hidden
+password: missing
+password: too short
+password: mismatch
+password: reset
+password: strength
+password: policy
+password: unchanged
+password: stored hashed, never logged
+password: bcrypt
+Password: bcrypt
+password: Argon2id
+password: argon2
+password: scrypt
+password: sha256
+password: SHA-512
+password: plaintext
+password: not shown
+password: wrong
+password: incorrect
+password: invalid
+password: accepted
+password: rejected
+password: verified
+password: generated
+password: unset
+Password: (hidden)
+**Password:** required
+**Token:** expired
+- **Password**: changed
+password -> hash
+password → bcrypt
+token → rotated
+| password | hashed |
+| password | required |
+| token | rotation |
+| secret | rotated |
+| API key | documented |
+token: expired
+Token: expired.
+token: revoked
+token: rotation
+token: refreshed
+token: missing
+token: valid
+token: bearer
+TOKEN: rotation
+TOKEN: rotated
+token refresh: implemented
+token rotation: done
+token lifetime: 15 minutes
+tokens: rotated
+tokens: none
+secret: rotated
+secret: unused
+SECRET: unused
+SECRET: rotated
+secret: redacted
+secrets: none
+Secrets: removed
+secret store: Vault
+secret scanning: enabled
+API key: rotated
+api key: documented
+API keys: revoked
+api_key: deprecated
+access key: rotated
+auth: added
+auth: implemented
+authentication: OAuth2
+credentials: removed
+credentials: none needed
+PASSWORD: hashed
+PASSWORD: required.
+PASSWORD: REQUIRED
+PASSWORDS: none
+# Password: requirements
+## Token: lifetime
+### Secrets: handling
+<password>required</password>
+<password>hidden</password>
+<secret>rotated</secret>
+<token>expired</token>
+"password": "required"
+"password": "Password"
+"password": "Passwort"
+"password": "Kennwort"
+"password": "Mot de passe"
+"password": "Contraseña"
+"password": "Your password"
+"password": "Enter your password"
+"passwordLabel": "Choose a password"
+"password_hint": "At least twelve characters"
+"password": "The password of the user"
+"password": "A password is required"
+"forgot_password": "Forgot your password?"
+"wrong_password": "Wrong password"
+"token": "expired"
+"secret": "rotated"
+password: 'required'
+password=required
+password=hashed
+password=changed
+token=expired
+token=missing
+secret=rotated
+Passwort: erforderlich
+Passwort: geändert
+Passwort: vergessen
+Passwort: abgelaufen
+Kennwort: optional
+password: erforderlich
+password: geändert
+password: vergessen
+password: zurückgesetzt
+password: Pflichtfeld
+token: abgelaufen
+token: ungültig
+token: erneuert
+secret: ersetzt
+Mot de passe : obligatoire
+password: obligatoire
+password: requis
+password: modifié
+password: oublié
+token: expiré
+token: révoqué
+password: requerido
+password: olvidado
+token: caducado
+password: richiesto
+password: obrigatório
+feat(auth): password reset
+fix(auth): token refresh
+fix: password check
+test: wrong password
+docs: API keys
+wrong password: 401
+expired token: 403
+missing token: 401
+password length: 12
+password length = 12
+password_min_length: 12
+password_policy: strict
+password_reset: enabled
+token_type: bearer
+token_endpoint: /oauth/token
+token_ttl: 900
+secret_name: db-main
+key_name: db-main
+key rotation: yearly
+api_key_header: X-Api-Key
+The password: at least twelve characters
+The password is required.
+The token is expired.
+the secret is rotated
+my password was wrong
+password was changed
+the password is hashed
+Tests: wrong password, expired token, missing secret
+Tested with an expired token, a wrong password, and no credentials.
+Checks: password=required, token=expired
+login, logout, password change, password reset
+Login form: user, password, remember me
+Fields: user, password, token
+Done: password policy
+Next: password policy
+Blocked: password unknown
+Open: token rotation, key rotation
+decision: passwords are hashed with argon2id
+memory: "Password policy" saved
+Nobody has the password
+Who knows the password?
+Ask the admin for the password
+The password is not in the repository.
+Password: Visible/Hidden
+password: read-only
+password: user-defined
+password: built-in
+- Password: forgotten
+secret: well-known
+token: single-use
+token: short-lived
+password: gültig
+password: nötig
+password: two-step
+"""
+
+
 def _secrets() -> dict[str, tuple[str, str]]:
     """Return of each kind a text and the secret in it."""
     made = _Made(4711)
@@ -441,7 +668,7 @@ def _secrets() -> dict[str, tuple[str, str]]:
 
 def _look_alikes() -> tuple[str, ...]:
     made = _Made(1174)
-    lines = _LOOK_ALIKES.strip().splitlines()
+    lines = [*_LOOK_ALIKES.strip().splitlines(), *_PROSE.strip().splitlines()]
     return tuple(made.fill(line).replace("\\n", "\n") for line in lines)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TextIO, TypeVar
 
 import click
 
+from goop_mcp import redaction
 from goop_mcp.cli.json_text import json_text
 from goop_mcp.logs import configure_logging, log_all_errors
 from goop_mcp.settings import Settings
@@ -180,10 +181,7 @@ def without_controls(text: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    # Most runs print nothing on stderr, so the patterns are loaded only here.
-    from goop_mcp.redaction import redact  # noqa: PLC0415
-
-    return redact(text).text
+    return redaction.redact(text).text
 
 
 def _abandon(stream: TextIO) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from goop_mcp import redaction
 from goop_mcp.evidence.activity import AgentActivity, ObservedCall, ObservedCommand
 from goop_mcp.evidence.attribution import (
     Attributed,
@@ -234,10 +235,7 @@ def _tool_words(name: str) -> Iterable[str]:
 
 def without_secrets(text: str) -> str:
     """Return a part of a command or an output as a finding may show it."""
-    # Loading it takes 30 ms, and an honest report needs none of these texts.
-    from goop_mcp.redaction import redact  # noqa: PLC0415
-
-    return redact(text).text
+    return redaction.redact(text).text
 
 
 def _short(line: str, most: int = 40) -> str:

@@ -4,12 +4,14 @@ A command is read once, from its program to its end, so the time is linear for e
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from goop_mcp.redaction.on_use import on_use
+from goop_mcp.redaction.searched import SearchedText
 from goop_mcp.redaction.values import is_stand_in
 
-__all__ = ["PROGRAMS", "hide_in_commands"]
+__all__ = ["find_in_commands", "may_hold_commands"]
 
 _BARE: Final = r"[^\s\"'`<>;|&]{1,256}"
 _VALUE: Final = rf"(?P<quote>[\"'])?(?P<value>(?(quote)[^\"'\r\n]{{1,256}}|{_BARE}))"
@@ -48,8 +50,8 @@ _OPTIONS: Final = {
         rf" \t]{{1,8}}{_VALUE}"
     ),
 }
-PROGRAMS: Final = tuple(_OPTIONS)
-"""Every text with such a command contains one of these words."""
+# An option follows white space or a quote, which not many texts have before a dash.
+_DASHES: Final = (" -", "\n-", '"-', "'-", "\t-", "\r-", "\v-", "\f-")
 
 # `mysqldump` and `ldapsearch` have the options of `mysql` and `ldap`.
 _PROGRAM: Final = on_use(
@@ -62,11 +64,17 @@ _PORTS: Final = on_use(r"(?:[0-9.]{1,15}:)?[0-9-]{1,11}:[0-9-]{1,11}(?:/[a-z]{1,
 _END: Final = on_use(r"(?<!\\)\r?\n|\s(?:;|\|\|?|&&?)\s")
 
 
-def hide_in_commands(text: str, replacement: str) -> tuple[str, int]:
-    """Replace the passwords in commands; return the text and their number."""
-    pieces: list[str] = []
-    shown = at = count = 0
+def may_hold_commands(searched: SearchedText) -> bool:
+    """Return whether a text may hold such a command."""
+    lowered = searched.lowered
+    return any(dash in lowered for dash in _DASHES) and any(
+        program in lowered for program in _OPTIONS
+    )
 
+
+def find_in_commands(searched: SearchedText) -> Iterator[tuple[int, int]]:
+    """Yield the passwords in commands."""
+    text, at = searched.text, 0
     while program := _PROGRAM().search(text, at):
         end = _END().search(text, program.end())
         at = end.start() if end is not None else len(text)
@@ -74,13 +82,5 @@ def hide_in_commands(text: str, replacement: str) -> tuple[str, int]:
         option = re.compile(rf"(?<=[\s\"']){_OPTIONS[program['program']]}")
 
         for found in option.finditer(text, program.end(), at):
-            if is_stand_in(found["value"]) or _PORTS().fullmatch(found["value"]):
-                continue
-
-            pieces += [text[shown : found.start("value")], replacement]
-            shown = found.end("value")
-            count += 1
-
-    pieces.append(text[shown:])
-
-    return "".join(pieces), count
+            if not is_stand_in(found["value"]) and not _PORTS().fullmatch(found["value"]):
+                yield found.span("value")

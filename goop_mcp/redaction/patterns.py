@@ -6,83 +6,66 @@ keyword. A character is therefore read by a bounded number of attempts.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from goop_mcp.redaction.assignments import WORDS_OF_NAMES, hide_assigned
-from goop_mcp.redaction.command_lines import PROGRAMS, hide_in_commands
+from goop_mcp.redaction.assignments import (
+    WORDS_OF_NAMES,
+    find_assigned,
+    find_in_elements,
+    find_in_options,
+)
+from goop_mcp.redaction.command_lines import find_in_commands, may_hold_commands
 from goop_mcp.redaction.on_use import LatePattern, on_use
-from goop_mcp.redaction.services import hide_of_services, may_name_service
-from goop_mcp.redaction.tokens import find_token, may_begin_token
+from goop_mcp.redaction.searched import SearchedText
+from goop_mcp.redaction.services import find_of_services, may_name_service
+from goop_mcp.redaction.tokens import find_tokens, may_begin_token
 from goop_mcp.redaction.values import is_stand_in, looks_random, mixes_letters_and_digits
 
-__all__ = ["REDACTED", "SECRET_PATTERNS", "SecretPattern"]
+__all__ = ["SECRET_PATTERNS", "SecretPattern", "Span"]
 
-REDACTED: Final = "[REDACTED]"
+Span = tuple[int, int]
+"""Start and end of a part of a text."""
 
-
-Hiding = Callable[[str], tuple[str, int]]
-Replacing = Callable[[re.Match[str]], str | None]
+Spans = Iterable[Span]
 
 
 class SecretPattern(NamedTuple):
     """One kind of secret.
 
     A text without any of `words`, which are in lower case, holds none of this kind; if `may_hold`
-    is given, it decides instead, by the text and its `long_runs`. `hide` returns the text without
-    these secrets and their number.
+    is given, it decides instead. `find` yields the parts of a text that are such secrets, in their
+    order.
     """
 
     words: tuple[str, ...]
-    hide: Hiding
-    may_hold: Callable[[str, Sequence[str]], bool] | None = None
+    find: Callable[[SearchedText], Spans]
+    may_hold: Callable[[SearchedText], bool] | None = None
 
 
-def _replacing(
-    words: tuple[str, ...], pattern: LatePattern, replacement: Replacing | None = None
+def _matching(
+    words: tuple[str, ...],
+    pattern: LatePattern,
+    part: Callable[[re.Match[str]], Spans] | None = None,
 ) -> SecretPattern:
-    """Return a kind for the matches of `pattern`; `replacement` returns None to keep a match."""
+    """Return a kind for the matches of `pattern`; `part` says which parts of one are secrets."""
 
-    def hide(text: str) -> tuple[str, int]:
-        found = 0
+    def find(searched: SearchedText) -> Iterator[Span]:
+        for match in pattern().finditer(searched.text):
+            if part is None:
+                yield match.span()
+            else:
+                yield from part(match)
 
-        def replace(match: re.Match[str]) -> str:
-            nonlocal found
-            put = REDACTED if replacement is None else replacement(match)
-            if put is None or put == match[0]:
-                return match[0]
-
-            found += 1
-            return put
-
-        return pattern().sub(replace, text), found
-
-    return SecretPattern(words, hide)
+    return SecretPattern(words, find)
 
 
-def _value_only(match: re.Match[str]) -> str:
-    """Replace the group `value` and keep the rest of the match."""
-    start, end = (at - match.start() for at in match.span("value"))
-    return match[0][:start] + REDACTED + match[0][end:]
+def _value_if_mixed(match: re.Match[str]) -> Spans:
+    return [match.span("value")] if mixes_letters_and_digits(match["value"]) else []
 
 
-def _value_if_mixed(match: re.Match[str]) -> str | None:
-    return _value_only(match) if mixes_letters_and_digits(match["value"]) else None
-
-
-def _value_unless_stand_in(match: re.Match[str]) -> str | None:
-    return None if is_stand_in(match["value"]) else _value_only(match)
-
-
-def _hide_tokens(text: str) -> tuple[str, int]:
-    pieces: list[str] = []
-    shown = 0
-    while token := find_token(text, shown):
-        pieces += [text[shown : token[0]], REDACTED]
-        shown = token[1]
-
-    pieces.append(text[shown:])
-    return "".join(pieces), len(pieces) // 2
+def _value_unless_stand_in(match: re.Match[str]) -> Spans:
+    return [] if is_stand_in(match["value"]) else [match.span("value")]
 
 
 # Tokens with their keyword in the middle or at the end, or recognised by the form of all parts.
@@ -92,11 +75,6 @@ _MARKED: Final = (
     (("_mmk",), r"(?<![A-Za-z0-9])(?P<value>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?![A-Za-z0-9])"),
     (("-us",), r"(?<![A-Za-z0-9])(?P<value>[a-f0-9]{32}-us[0-9]{1,2})(?![A-Za-z0-9])"),
     ((":a",), r"(?<![0-9])(?P<value>[0-9]{6,16}:A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])"),
-    (
-        ("|", "%"),
-        r"(?<![A-Za-z0-9])(?P<value>[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40})"
-        r"(?![A-Za-z0-9_-])",
-    ),
     (("/webhooks/",), r"(?<=/webhooks/)(?P<value>[0-9]{15,22}/[A-Za-z0-9_-]{50,90})"),
     (("incomingwebhook/",), r"(?<=IncomingWebhook/)(?P<value>[a-z0-9]{32}/[a-z0-9-]{36})"),
     (
@@ -120,18 +98,37 @@ _MARKED: Final = (
         r"(?:PHPSESSID|connect\.sid)=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})",
     ),
 )
+# Two parts, of which the first is a long number, as few texts have one.
+_OF_A_NUMBER: Final = on_use(
+    r"(?<![A-Za-z0-9])(?P<value>[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40})(?![A-Za-z0-9_-])"
+)
+_LONG_NUMBER: Final = on_use("[0-9]{15}")
 # Three parts with dots between them, which nearly every text has, but few words are as long.
 _THREE_PARTS: Final = on_use(
     r"(?P<value>[MNO](?<![A-Za-z0-9_.-][MNO])"
     r"[A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})(?![A-Za-z0-9_.-])"
 )
 _SHORTEST_OF_THREE: Final = 58
+_COMMAS: Final = (",", ";", ":")
 _NETRC: Final = on_use(
-    r"\b(?:machine[ \t\r\n]{1,8}\S{1,256}|default)"
+    r"\b(?:machine[ \t\r\n]{1,8}(?P<machine>\S{1,256})|default)"
     r"(?P<login>(?:[ \t\r\n]{1,8}(?:login|account)[ \t\r\n]{1,8}\S{1,256}){1,2})?"
-    r"[ \t\r\n]{1,8}password[ \t\r\n]{1,8}(?P<value>\S{1,256})(?(login)|(?=[ \t\r\n]{1,8}login["
+    r"[ \t\r\n]{1,8}password[ \t\r\n]{1,8}(?P<value>[^\s<]{1,256})(?(login)|(?=[ \t\r\n]{1,8}login["
     r" \t\r\n]))"
 )
+
+
+def _value_of_netrc(match: re.Match[str]) -> Spans:
+    """Return the password of a login as `.netrc` has it, and nothing of a list of features."""
+    value, logins = match["value"], match["login"] or ""
+    # "default login page, password policy"
+    is_list = any(word.endswith(_COMMAS) for word in (match["machine"] or "", *logins.split()))
+    # A machine that is named like one of a network is no word of a sentence.
+    is_network = "." in (match["machine"] or "")
+    is_word = value.rstrip(".,;:").isalpha() and not looks_random(value) and not is_network
+    return [] if is_list or is_word or is_stand_in(value) else [match.span("value")]
+
+
 # <add key="ClearTextPassword" value="…"/>
 _NAMED_ELEMENT: Final = on_use(
     r"\b(?:key|name)=[\"'][\w.:-]{0,80}?(?:password|passwd|secret|token|api_?key)[\"']["
@@ -153,20 +150,14 @@ _DATA_LINE: Final = on_use(
 )
 
 
-def _hide_in_kubernetes_secret(text: str) -> tuple[str, int]:
+def _find_in_kubernetes_secret(searched: SearchedText) -> Iterator[Span]:
+    text = searched.text
     if _IS_SECRET().search(text) is None:
-        return text, 0
+        return
 
-    count = 0
-
-    def replace(match: re.Match[str]) -> str:
-        nonlocal count
-        start, end = (at - match.start() for at in match.span("lines"))
-        lines, found = _DATA_LINE().subn(rf"\g<before>{REDACTED}", match["lines"])
-        count += found
-        return match[0][:start] + lines + match[0][end:]
-
-    return _IN_DATA().sub(replace, text), count
+    for data in _IN_DATA().finditer(text):
+        for line in _DATA_LINE().finditer(text, *data.span("lines")):
+            yield line.end("before"), line.end()
 
 
 _COOKIES: Final = on_use(
@@ -182,16 +173,11 @@ _ATTRIBUTES: Final = frozenset(
 )
 
 
-def _without_cookies(match: re.Match[str]) -> str:
-    """Return a header of cookies without values that look like credentials."""
-
-    def hidden(cookie: re.Match[str]) -> str:
-        is_secret = looks_random(cookie["value"]) and cookie["name"].lower() not in _ATTRIBUTES
-        return f"{cookie['name']}={REDACTED}" if is_secret else cookie[0]
-
-    start = match.start("cookies") - match.start()
-
-    return match[0][:start] + _COOKIE().sub(hidden, match["cookies"])
+def _values_of_cookies(match: re.Match[str]) -> Iterator[Span]:
+    """Yield the values in a header of cookies that look like credentials."""
+    for cookie in _COOKIE().finditer(match.string, *match.span("cookies")):
+        if looks_random(cookie["value"]) and cookie["name"].lower() not in _ATTRIBUTES:
+            yield cookie.span("value")
 
 
 _KEY_BLOCK: Final = on_use(
@@ -217,42 +203,48 @@ _CREDENTIALS: Final = on_use(r"[A-Za-z0-9._~+/=-]+")
 _SHORTEST_CREDENTIALS: Final = 6
 
 
-def _from_value_on(match: re.Match[str]) -> str:
-    """Replace everything from the group `value` to the end of the match."""
-    return match[0][: match.start("value") - match.start()] + REDACTED
-
-
-def _authorization(match: re.Match[str]) -> str | None:
+def _authorization(match: re.Match[str]) -> Spans:
     # After a scheme there are only credentials. Without one it may be a sentence about
     # authorization.
     value = match["value"]
     named = match["scheme"] and len(value) >= _SHORTEST_CREDENTIALS and value[0].isalnum()
     alone = _CREDENTIALS().fullmatch(value) and looks_random(value)
-    return _from_value_on(match) if named or alone else None
+    return [(match.start("value"), match.end())] if named or alone else []
 
 
 # Whole blocks first, so that no part of them is matched alone; then tokens recognised by their own
 # form; then values recognised only by their name.
 SECRET_PATTERNS: Final = (
-    _replacing(("-----begin ",), _KEY_BLOCK),
-    _replacing((" aaaa",), _SSH_KEY),
-    _replacing(("://",), _IN_URL, lambda _match: f"{REDACTED}@"),
-    *(_replacing(words, on_use(pattern), _value_if_mixed) for words, pattern in _MARKED),
-    _replacing((), _THREE_PARTS, _value_if_mixed)._replace(
-        may_hold=lambda _text, runs: any(len(run) >= _SHORTEST_OF_THREE for run in runs)
+    _matching(("-----begin ",), _KEY_BLOCK),
+    _matching((" aaaa",), _SSH_KEY),
+    # All but the @ at the end.
+    _matching(("://",), _IN_URL, lambda match: [(match.start(), match.end() - 1)]),
+    *(_matching(words, on_use(pattern), _value_if_mixed) for words, pattern in _MARKED),
+    _matching((), _OF_A_NUMBER, _value_if_mixed)._replace(
+        may_hold=lambda searched: _LONG_NUMBER().search("_".join(searched.long_runs)) is not None
     ),
-    SecretPattern((), _hide_tokens, lambda _text, runs: may_begin_token(runs)),
-    _replacing(("cookie", " -b "), _COOKIES, _without_cookies),
-    _replacing(("authorization",), _AUTHORIZATION, _authorization),
-    _replacing(
+    _matching((), _THREE_PARTS, _value_if_mixed)._replace(
+        may_hold=lambda searched: any(len(run) >= _SHORTEST_OF_THREE for run in searched.long_runs)
+    ),
+    SecretPattern((), find_tokens, may_begin_token),
+    _matching(("cookie", " -b "), _COOKIES, _values_of_cookies),
+    _matching(("authorization",), _AUTHORIZATION, _authorization),
+    _matching(
         ("bearer",),
         _BEARER,
-        lambda match: _from_value_on(match) if looks_random(match["value"]) else None,
+        lambda match: [match.span("value")] if looks_random(match["value"]) else [],
     ),
-    SecretPattern(PROGRAMS, lambda text: hide_in_commands(text, REDACTED)),
-    _replacing(("machine", "default"), _NETRC, _value_unless_stand_in),
-    SecretPattern(("secret",), _hide_in_kubernetes_secret),
-    _replacing(("value=",), _NAMED_ELEMENT, _value_unless_stand_in),
-    SecretPattern(WORDS_OF_NAMES, lambda text: hide_assigned(text, REDACTED)),
-    SecretPattern((), lambda text: hide_of_services(text, REDACTED), may_name_service),
+    SecretPattern((), find_in_commands, may_hold_commands),
+    _matching((), _NETRC, _value_of_netrc)._replace(
+        may_hold=lambda searched: (
+            "password" in searched.lowered
+            and ("machine" in searched.lowered or "default" in searched.lowered)
+        )
+    ),
+    SecretPattern(("secret",), _find_in_kubernetes_secret),
+    _matching(("value=",), _NAMED_ELEMENT, _value_unless_stand_in),
+    SecretPattern(WORDS_OF_NAMES, find_assigned),
+    SecretPattern(WORDS_OF_NAMES, find_in_options),
+    SecretPattern(WORDS_OF_NAMES, find_in_elements),
+    SecretPattern((), find_of_services, may_name_service),
 )

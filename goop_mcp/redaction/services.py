@@ -6,15 +6,15 @@ default rules of secret scanners.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from goop_mcp.redaction.assignments import in_small_letters
 from goop_mcp.redaction.on_use import on_use
+from goop_mcp.redaction.searched import SearchedText
 from goop_mcp.redaction.tokens import one_of
 from goop_mcp.redaction.values import mixes_letters_and_digits
 
-__all__ = ["hide_of_services", "may_name_service"]
+__all__ = ["find_of_services", "may_name_service"]
 
 _UUID: Final = 36
 _LENGTHS: Final[dict[str, tuple[int, ...]]] = {
@@ -126,30 +126,22 @@ _ASSIGNED: Final = on_use(
 _DIGIT: Final = re.compile("[0-9]")
 
 
-def may_name_service(text: str, runs: Sequence[str]) -> bool:
-    """Return whether `text`, whose `long_runs` are given, may hold a token of a service."""
+def may_name_service(searched: SearchedText) -> bool:
+    """Return whether a text may hold a token of a service."""
     # Each token is long and has a digit. Few words are both, and to look for those is several times
     # faster than for each name.
-    if _DIGIT.search("".join(runs)) is None:
+    if _DIGIT.search("".join(searched.long_runs)) is None:
         return False
-    lowered = in_small_letters(text)
+    lowered = searched.lowered
     # As for tokens: the pattern is for the few texts that hold such a word.
     return any(name in lowered for name in _LENGTHS) and _SERVICE().search(lowered) is not None
 
 
-def hide_of_services(text: str, replacement: str) -> tuple[str, int]:
-    """Replace tokens that are assigned to names of services; return the text and their number."""
-    lowered = in_small_letters(text)
-    pieces: list[str] = []
-    shown = 0
-    for found in _ASSIGNED().finditer(lowered):
+def find_of_services(searched: SearchedText) -> Iterator[tuple[int, int]]:
+    """Yield the tokens that are assigned to names of services."""
+    for found in _ASSIGNED().finditer(searched.lowered):
         value = found["value"].rstrip(".:,")
         has_length = len(value) in _LENGTHS[found["service"]]
         has_form = mixes_letters_and_digits(value) or value.isdecimal()
         if has_length and has_form and not _NO_SECRET().search(found["name"]):
-            pieces += [text[shown : found.start("value")], replacement]
-            shown = found.end("value")
-
-    pieces.append(text[shown:])
-
-    return "".join(pieces), len(pieces) // 2
+            yield found.start("value"), found.end("value")

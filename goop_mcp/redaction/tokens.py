@@ -4,13 +4,14 @@ The forms come from the documentation of the services and the default rules of s
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from goop_mcp.redaction.on_use import on_use
+from goop_mcp.redaction.searched import SearchedText
 from goop_mcp.redaction.values import looks_random, mixes_letters_and_digits
 
-__all__ = ["find_token", "long_runs", "may_begin_token", "one_of"]
+__all__ = ["find_tokens", "may_begin_token", "one_of"]
 
 _WORD: Final = "A-Za-z0-9"
 _RUN: Final = "A-Za-z0-9_-"
@@ -32,6 +33,11 @@ class _TokenFormat(NamedTuple):
     rest: str
     in_run: bool = False
     mixed: bool = False
+
+    @property
+    def breaks_runs(self) -> bool:
+        """Whether such a token has characters that no other one has."""
+        return "," in self.rest.partition("{")[0]
 
 
 def _open(prefixes: str, alphabet: str, least: int) -> _TokenFormat:
@@ -180,39 +186,23 @@ _PREFIX: Final = on_use(
         rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=[A-Za-z0-9_.~+/=-]{{11}})(?:{one_of(_BY_PREFIX)})"
     )
 )
-# All characters that tokens are made of, those of services included; of most texts they are a small
-# part. The Kelvin sign is a k in small letters, in which the names of services are looked for.
-_LONG_RUN: Final = on_use("[A-Za-z0-9_.~+/=%:\u212a-]{11,}")
 
 
-def long_runs(text: str) -> list[str]:
-    """Return the parts of `text` that are long enough for a token and have only its characters."""
-    return _LONG_RUN().findall(text)
-
-
-def may_begin_token(runs: Sequence[str]) -> bool:
-    """Return whether a token may start somewhere in `runs`, which `long_runs` found."""
+def may_begin_token(searched: SearchedText) -> bool:
+    """Return whether a token may stand somewhere in a text."""
     # With a backslash before each, as it may have stood after one: too many begin then, and none
     # too few.
-    words = "\\".join(("", *runs))
+    words = "\\".join(("", *dict.fromkeys(searched.long_runs)))
     is_likely = _PREFIX.should_search(words) or any(prefix in words for prefix in _BY_PREFIX)
-    return is_likely and _PREFIX().search(words) is not None
+    return is_likely and any(rest or kind.breaks_runs for _, kind, rest in _begun(words))
 
 
-def find_token(text: str, start: int) -> tuple[int, int] | None:
-    """Return start and end of the first token at or after `start`, None when there is none."""
-    at = start
-    while prefix := _PREFIX().search(text, at):
-        kind = _BY_PREFIX[prefix[0]]
-        within_run = kind.in_run and text[prefix.start() - 1 : prefix.start()] in ("-", "_")
-        rest = None if within_run else re.compile(kind.rest).match(text, prefix.end())
+def find_tokens(searched: SearchedText) -> Iterator[tuple[int, int]]:
+    """Yield the tokens in a text."""
+    for start, kind, rest in _begun(searched.text):
         if rest is None:
-            at = prefix.end()
             continue
-
-        # Continue after what was read, even if it is not a token, which keeps this linear.
-        at = rest.end()
-        token = text[prefix.start() : at]
+        token = searched.text[start : rest.end()]
         if kind.mixed:
             is_token = mixes_letters_and_digits(token)
         else:
@@ -220,6 +210,16 @@ def find_token(text: str, start: int) -> tuple[int, int] | None:
             is_token = not kind.in_run or looks_random(token)
 
         if is_token:
-            return prefix.start(), at
+            yield start, rest.end()
 
-    return None
+
+def _begun(text: str) -> Iterator[tuple[int, _TokenFormat, re.Match[str] | None]]:
+    """Yield where a token seems to begin, of which kind, and what follows if that fits as well."""
+    at = 0
+    while prefix := _PREFIX().search(text, at):
+        kind = _BY_PREFIX[prefix[0]]
+        within_run = kind.in_run and text[prefix.start() - 1 : prefix.start()] in ("-", "_")
+        rest = None if within_run else re.compile(kind.rest).match(text, prefix.end())
+        # Continue after what was read, even if it is not a token, which keeps this linear.
+        at = prefix.end() if rest is None else rest.end()
+        yield prefix.start(), kind, rest

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple, Self
 
 from goop_mcp.redaction.on_use import on_use
+from goop_mcp.redaction.prose import is_label, is_statement
 
 __all__ = [
     "Assignment",
@@ -17,6 +18,7 @@ __all__ = [
 
 _QUOTES: Final = ('\\"', '"', "'", "`")
 _CLOSERS: Final = ".,;:)]}|"
+_OPEN_MARKS: Final = ("[REDACTED", "[PRIVATE")
 _AT_THE_END: Final = on_use(r"[,;)}\]]*[ \t]*(?:#|//|\r|\n|\\n|$)")
 _PLACEHOLDER: Final = on_use(
     r"\[REDACTED\].*|\[PRIVATE\].*|<.*|\$.*|%.*|\{.*|\[.*|\(.*|\*+|\.{2,}.*|…|x{3,}|your[-_"
@@ -83,6 +85,9 @@ class Assignment(NamedTuple):
         quote = next((quote for quote in _QUOTES if value[0].startswith(quote)), "")
         inner = value[0][len(quote) :]
         bare = inner.removesuffix(quote) if quote else inner.rstrip(_CLOSERS)
+        # The bracket of a mark that stands for an earlier secret is part of the mark.
+        if bare.endswith(_OPEN_MARKS):
+            bare = inner[: len(bare) + 1]
         before = text[max(named.start() - 2, 0) : named.start()].removesuffix(" ")
 
         return cls(
@@ -160,6 +165,13 @@ def is_secret(it: Assignment) -> bool:
     if not it.quoted and _NAME_OR_CALL().fullmatch(it.value) and name in it.value.lower():
         return False
     if _WORD().fullmatch(value) or value.lower() == name:
+        return False
+
+    # `Password: rotated`. What is assigned in an environment or in code may be any word.
+    in_prose = "=" not in it.sign
+    if is_label(value) or (
+        (in_prose or not it.name.isupper()) and is_statement(value, by_ending=in_prose)
+    ):
         return False
 
     # "the password is wrong": here only a value that cannot be a word is a secret.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp.types import CallToolResult, TextContent
 
+from goop_mcp import redaction
 from goop_mcp.messages.quoting import fenced, field, line, paragraph, quoted
 from goop_mcp.server.short_answers import (
     LISTED,
@@ -116,10 +117,7 @@ def with_line(result: CallToolResult, line: str) -> CallToolResult:
 
 def without_secrets(text: str) -> str:
     """Return `text` with its secrets redacted, for errors and logs that hosts may keep."""
-    # Loading it takes 30 ms, and most calls succeed without it.
-    from goop_mcp.redaction import redact  # noqa: PLC0415
-
-    return redact(text).text
+    return redaction.redact(text).text
 
 
 def _detailed(
