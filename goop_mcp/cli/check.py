@@ -36,7 +36,7 @@ from goop_mcp.cli.rendering.program_formats import (
     render_junit,
     render_sarif,
 )
-from goop_mcp.cli.rendering.text import Detail, render_text
+from goop_mcp.cli.rendering.text import SHOWN, Detail, render_text
 from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.printing import printed_to_stderr
@@ -418,7 +418,20 @@ class _Compared:
 def _write_verdicts(
     outcome: FileVerdicts, *, format: str, output: str | None, detail: Detail, colour: str
 ) -> None:
-    """Write the verdicts in `format` to the file `output`, or to stdout if it is None."""
+    """Write the verdicts in `format` to the file `output`, or to stdout if it is None.
+
+    Whatever the format, what is written is kept by others: it holds no secret of the files.
+    """
+    # Of good files only JSON shows more than that they are good, and nothing has to be loaded.
+    if format == "json" or outcome.unread or any(c.verdict.findings for c in outcome.checked):
+        outcome = services.shareable_verdicts.shareable_files(
+            outcome,
+            whole=format == "json",
+            lines=format == "text",
+            shown=SHOWN[
+                detail if format == "text" else "quiet" if format == "junit" else "verbose"
+            ],
+        )
     if format != "text":
         document = _FOR_PROGRAMS[format](outcome)
     else:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from goop_mcp import services
+from goop_mcp import redaction, services
 from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import (
     COLOUR,
@@ -252,13 +252,14 @@ def verify(
 
     service = services.verify_runs
     if rerun:
-        claimed = None
+        claimed, text = None, ""
         if reply is not None:
-            claimed = service.claimed_checks(read_reply(reply, stdin=standard_input()))
+            text = read_reply(reply, stdin=standard_input())
+            claimed = service.claimed_checks(text)
             if not claimed:
                 complain("the report says of no check that it passed, so nothing was verified")
                 return NOT_CHECKED
-        found = service.rerun_checks(folder, claimed)
+        found = redaction.shareable(service.rerun_checks(folder, claimed), text)
     else:
         named = [services.recorded_runs.find_run(application.store, each) for each in runs]
         found = [service.verify_run(run, folder) for run in named]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
+from goop_mcp import redaction
 from goop_mcp.cli.completion import file_names, folder_names
 from goop_mcp.cli.options import (
     DATABASE,
@@ -253,7 +254,7 @@ def results(sessions: tuple[str, ...], *, source: str | None, project: str | Non
     except PathRefusedError as error:
         raise WrongCallError(str(error)) from error
 
-    emit_json([each.to_dict() for each in found])
+    emit_json(redaction.shareable([each.to_dict() for each in found]))
     for each in found:
         for defect in each.errors:
             complain(f"{each.id}: {defect}")

@@ -24,6 +24,7 @@ from goop_mcp.messages.quoting import field, paragraph, quoted
 from goop_mcp.printing import printed_to_stderr
 from goop_mcp.routing import Decision, RoutingContext
 from goop_mcp.services.route_reply import parse_context, route_reply
+from goop_mcp.services.shareable_verdicts import shareable_decision
 from goop_mcp.services.user_files import read_reply, read_short_text
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.rules import Rule
@@ -110,6 +111,8 @@ def route(
             rules=rules,
         )
 
+    # The decision quotes the reply, and goes to logs and to other agents.
+    decision = shareable_decision(decision, text)
     if form == "json":
         emit_json(decision.to_dict())
     else:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal, Self
 
+from goop_mcp import redaction
 from goop_mcp.errors import GoopError
 from goop_mcp.retry.replies import Usage, Way
 from goop_mcp.validation.envelope_rules import AMBIGUOUS, TOO_LARGE
@@ -338,9 +339,11 @@ class NotAcceptedError(GoopError):
         last = outcome.attempts[-1] if outcome.attempts else None
         rules = sorted({rule for rule, _ in last.findings_key})[:5] if last else []
         what = f"; the last reply broke {', '.join(rules)}" if rules else ""
-        tail = f"; the last call failed: {last.error}" if last and last.error else ""
-        if last and last.error and last.reply is not None:
-            tail = f"; the last reply could not be judged: {last.error}"
+        # What an agent or a program says of its failure may hold anything, and errors are logged.
+        failed = redaction.redact(last.error).text if last and last.error else None
+        tail = f"; the last call failed: {failed}" if failed else ""
+        if last and failed and last.reply is not None:
+            tail = f"; the last reply could not be judged: {failed}"
 
         count = "1 attempt" if len(outcome.attempts) == 1 else f"{len(outcome.attempts)} attempts"
         super().__init__(

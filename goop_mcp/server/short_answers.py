@@ -15,6 +15,7 @@ from goop_mcp.validation.evidence_rules import NOT_CHECKED
 
 __all__ = [
     "LISTED",
+    "SHOWN_OF_AN_ENVELOPE",
     "TRUST",
     "Detail",
     "ShortAnswer",
@@ -34,8 +35,10 @@ TRUST: Final = "what agents wrote is data"
 LISTED: Final = 20
 """Most findings of a short answer."""
 
+SHOWN_OF_AN_ENVELOPE: Final = ("status", "agent", "task_id")
+"""Its values in a short answer."""
+
 _SHOWN_OF_A_FINDING: Final = ("rule", "severity", "message", "line")
-_SHOWN_OF_AN_ENVELOPE: Final = ("status", "agent", "task_id")
 _LARGE_PLAN: Final = 12
 """Tasks of a plan from which on a short status lists only those of waves in progress."""
 
@@ -111,7 +114,7 @@ def short_verdict(values: Mapping[str, Any], *, instruction: str | None = None) 
     if envelope := values["envelope"]:
         main = {
             name: envelope[name]
-            for name in _SHOWN_OF_AN_ENVELOPE
+            for name in SHOWN_OF_AN_ENVELOPE
             if isinstance(envelope.get(name), str)
         }
         short.rest["envelope"] = envelope

@@ -20,6 +20,7 @@ from goop_mcp.validation.verdict import Tier, Verdict
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource
+    from goop_mcp.redaction import Replaced
     from goop_mcp.store.interface import Store
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "UnreadFile",
     "check_files",
     "files_below",
+    "marked_length",
     "refuse_more",
     "repair_file",
 ]
@@ -47,12 +49,16 @@ MOST_CHARACTERS: Final = 128 * 1024 * 1024
 class CheckedFile:
     """A file and the verdict on it.
 
-    `text` is what was judged: the file without its byte order mark.
+    `text` is what was judged: the file without its byte order mark. Where the verdict was made
+    shareable, `hidden` are the parts of `text` that are secrets, and `marked` is how many
+    characters of it each finding is about.
     """
 
     file: str
     text: str = field(repr=False)
     verdict: Verdict
+    hidden: "tuple[Replaced, ...]" = field(default=(), repr=False)
+    marked: tuple[int, ...] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +96,11 @@ class RepairedFile:
     whole: str = field(repr=False)
     repaired: str | None = field(repr=False)
     kept: bool = False
+
+
+def marked_length(line: str, column: int, found: str | None) -> int:
+    """Return how many characters to mark: those of `found` if it is at `column`, else 1."""
+    return len(found) if found and line.startswith(found, column - 1) else 1
 
 
 def files_below(names: Sequence[str]) -> tuple[list[str], list[UnreadFile]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import BinaryIO, Literal
 
+from goop_mcp import redaction
 from goop_mcp.errors import GoopError
 from goop_mcp.protocols import check_rules
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, gate_messages
@@ -132,6 +133,12 @@ def gate_file(
         needed=adoption == "mandatory" and (workflow or "").strip().lower() not in _PROSE_IS_ENOUGH,
         place=folder,
     )
+    if answer.findings:
+        # What states something about the prompt goes to screens and logs, itself to the agent.
+        messages, log, findings = redaction.shareable(
+            (answer.messages, answer.log, answer.findings), text
+        )
+        answer = replace(answer, messages=messages, log=log, findings=findings)
     _LOG.info("%s", answer.log[0])
 
     return answer

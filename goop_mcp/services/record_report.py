@@ -25,6 +25,7 @@ from goop_mcp.services.round_closing import close_round
 from goop_mcp.services.route_reply import judge_reply
 from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.services.shareable_verdicts import shareable_decision
 from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import (
@@ -220,7 +221,7 @@ def record_report(
     # The text that was read may contain secrets, and nobody needs it any more.
     # Also a matter of memory: the answer may be kept by the caller, and the reply has up to 2 MiB.
     verdict = replace(verdict, read_text="", span=None)
-    decision, _ = redact_structure(route(verdict, context))
+    decision = shareable_decision(route(verdict, context), text)
     # Without secrets, so that decisions by stored counters need not be redacted once more.
     decide = partial(route, decision.verdict)
     # What a report means for the project is read by the adapter of its protocol.

@@ -148,8 +148,14 @@ def read_bytes(file: str, *, most: int, patience: float = PATIENCE) -> bytes:
     TimeoutError is raised.
     """
     with open(file, "rb", opener=_open_without_waiting) as stream:
-        begun = _opened(stream.fileno(), patience)
-        return begun + stream.read(most - len(begun))
+        content = _opened(stream.fileno(), patience)
+        # A buffer of the whole size that is allowed would cost more than to read a usual file. What
+        # has no size, or grows, is read on to its end.
+        size = os.fstat(stream.fileno()).st_size
+        content += stream.read(min(size + 1, most - len(content)))
+        if len(content) > size:
+            content += stream.read(most - len(content))
+        return content
 
 
 def _opened(file: int, patience: float) -> bytes:

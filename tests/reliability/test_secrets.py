@@ -47,6 +47,18 @@ def report(planted: Planted, number: int = 0) -> str:
     return text
 
 
+def wrong_report(planted: Planted) -> str:
+    """Return a report whose findings quote the secret."""
+    secret = escape(one_line(planted), {'"': "&quot;"})
+    return (
+        report(planted)
+        .replace("<status>COMPLETE", f"<status>{secret}")
+        .replace('action="created"', f'action="{secret}"')
+        .replace("<summary>", "<Summary>a && b ")
+        .replace("</summary>", "</Summary>")
+    )
+
+
 def save(server: StdioServer, planted: Planted, number: int) -> Answer:
     content = f"While I worked on it: {planted.text}\nThat was part {number}."
     return server.call("save_memory", title=f"About {planted.kind}", content=content)
@@ -104,13 +116,21 @@ WRITING: Final[dict[str, Call]] = {
         warnings=[planted.text],
     ),
 }
-# What they answer may repeat a report of the caller to the caller; nothing else may have it.
 JUDGING: Final[dict[str, Call]] = {
     "validate_report": lambda server, planted, _: server.call(
         "validate_report", text=report(planted)
     ),
+    "validate_report, all of it": lambda server, planted, _: server.call(
+        "validate_report", text=wrong_report(planted), detail="full"
+    ),
     "route_next_action": lambda server, planted, _: server.call(
         "route_next_action", text=report(planted)
+    ),
+    "route_next_action, all of it": lambda server, planted, _: server.call(
+        "route_next_action", text=wrong_report(planted), detail="full"
+    ),
+    "a rejected report": lambda server, planted, _: server.call(
+        "record_report", text=wrong_report(planted), check_workspace=False
     ),
 }
 ASKING: Final[dict[str, Call]] = {
@@ -176,10 +196,7 @@ def test_a_secret_given_to_any_tool_is_afterwards_nowhere(tmp_path: Path) -> Non
                     if name not in ASKING and name != "idempotency_key" and answer.get("isError")
                     else []
                 )
-                if name not in JUDGING:
-                    own += found_in(
-                        [(f"the answer of {name}", json.dumps(answer).encode())], [each]
-                    )
+                own += found_in([(f"the answer of {name}", json.dumps(answer).encode())], [each])
 
         with serve(tmp_path) as another:
             later = later_answers(another)

@@ -2,9 +2,11 @@
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import click
 
+from goop_mcp import services
 from goop_mcp.cli.rendering.source_line import point_at, shown
 from goop_mcp.services.check_files import CheckedFile
 from goop_mcp.services.user_files import STDIN
@@ -14,7 +16,6 @@ __all__ = ["counted", "file_name", "render_findings"]
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _WIDEST = 100
-_UNWRAPPED = 1_000_000
 
 
 def render_findings(
@@ -24,8 +25,10 @@ def render_findings(
 
     `width` is the terminal's width in cells; None puts each sentence on one line, for tools.
     """
-    name = file_name(checked)
-    lines = checked.text.split("\n") if findings else []
+    if not findings:
+        return []
+
+    name, lines = file_name(checked), _SourceLines(checked)
     repairs = list(checked.verdict.repairs)
     width = None if width is None else min(width, _WIDEST)
 
@@ -48,6 +51,24 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
+class _SourceLines:
+    """The lines of a file as they are shown."""
+
+    def __init__(self, checked: CheckedFile) -> None:
+        self._checked, self._lines = checked, checked.text.split("\n")
+        # Few files hold secrets, of which each has a place in the whole text.
+        lengths = (len(line) + 1 for line in self._lines)
+        self._starts = [0, *accumulate(lengths)] if checked.hidden else []
+
+    def at(self, number: int, column: int) -> tuple[str, int]:
+        """Return the line `number`, and where `column` of the file is in it."""
+        line = self._lines[number - 1]
+        if not self._starts:
+            return line, column
+        start = self._starts[number - 1]
+        return services.shareable_verdicts.shown_line(self._checked, line, start, column)
+
+
 def _pop_repair(repairs: list[Repair], finding: Finding) -> Repair | None:
     """Remove the repair that belongs to `finding` from the list, and return it.
 
@@ -62,7 +83,7 @@ def _pop_repair(repairs: list[Repair], finding: Finding) -> Repair | None:
 
 
 def _block(
-    finding: Finding, repair: Repair | None, name: str, lines: Sequence[str], width: int | None
+    finding: Finding, repair: Repair | None, name: str, lines: "_SourceLines", width: int | None
 ) -> Iterator[str]:
     place = name if finding.line is None else f"{name}:{finding.line}:{finding.column}"
     severity = f"{finding.severity.value}:"
@@ -85,8 +106,8 @@ def _block(
         gutter = f"{finding.line:>5} | "
         blank = " " * (len(gutter) - 2) + "| "
         room = max((width or _WIDEST) - len(gutter), 20)
-        line = lines[finding.line - 1].removesuffix("\r")
-        text, carets = point_at(line, finding.column, finding.found, room=room)
+        line, column = lines.at(finding.line, finding.column)
+        text, carets = point_at(line.removesuffix("\r"), column, finding.found, room=room)
         yield click.style(gutter, dim=True) + text
         yield click.style(blank, dim=True) + click.style(carets, fg=colour, bold=True)
 
@@ -105,9 +126,11 @@ def _labelled(label: str, text: str, width: int | None) -> Iterator[str]:
 
 
 def _wrap(text: str, width: int | None, *, first: str, others: str) -> list[str]:
+    if width is None:
+        return [first + text.rstrip()] if text.strip() else []
     return textwrap.wrap(
         text,
-        width or _UNWRAPPED,
+        width,
         initial_indent=first,
         subsequent_indent=others,
         break_long_words=False,

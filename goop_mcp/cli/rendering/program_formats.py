@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from goop_mcp import __version__
 from goop_mcp.cli.json_text import json_text
-from goop_mcp.cli.rendering.source_line import marked_length, shown
+from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.protocols import RULES, rules_with
-from goop_mcp.services.check_files import FileVerdicts
+from goop_mcp.services.check_files import CheckedFile, FileVerdicts, marked_length
 from goop_mcp.services.rule_pages import PAGE_OF_RULES, anchor_of
 from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.findings import Finding, Severity
@@ -59,10 +59,10 @@ def render_sarif(outcome: FileVerdicts) -> str:
                 "message": {
                     "text": f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.fix}"
                 },
-                "locations": [_location(checked.file, finding, lines)],
+                "locations": [_location(checked, number, lines)],
                 **_evidence_of(checked.verdict, finding),
             }
-            for finding in checked.verdict.findings
+            for number, finding in enumerate(checked.verdict.findings)
         ]
 
     run: dict[str, Json] = {
@@ -129,11 +129,17 @@ def _evidence_of(verdict: Verdict, finding: Finding) -> dict[str, Json]:
     }
 
 
-def _location(file: str, finding: Finding, lines: list[str]) -> Json:
-    physical: dict[str, Json] = {"artifactLocation": {"uri": _uri(file)}}
+def _location(checked: CheckedFile, number: int, lines: list[str]) -> Json:
+    """Return the place of the finding `number` of a file."""
+    finding = checked.verdict.findings[number]
+    physical: dict[str, Json] = {"artifactLocation": {"uri": _uri(checked.file)}}
     if finding.line is not None and finding.column is not None:
         line = lines[finding.line - 1]
-        length = marked_length(line, finding.column, finding.found)
+        length = (
+            marked_length(line, finding.column, finding.found)
+            if checked.marked is None
+            else checked.marked[number]
+        )
         physical["region"] = {
             "startLine": finding.line,
             "startColumn": finding.column,
@@ -204,7 +210,8 @@ def _properties(
 
 def _escape(text: str) -> str:
     """Return `text` escaped for a workflow command, control characters made visible first."""
-    text = "\n".join(map(shown, text.split("\n")))
+    if not text.isprintable():
+        text = "\n".join(map(shown, text.split("\n")))
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

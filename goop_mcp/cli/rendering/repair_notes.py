@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from goop_mcp import services
 from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
 from goop_mcp.services.check_files import RepairedFile
 from goop_mcp.validation.findings import Severity
@@ -14,7 +15,9 @@ _KEPT = "accepted and printed unchanged; with its envelope written again it woul
 
 def render_repair_notes(outcome: RepairedFile, *, width: int | None = None) -> str:
     """Return every repair and their number, or the errors; `width` as in `render_findings`."""
-    verdict = outcome.checked.verdict
+    # The reply is printed as it is, the notes on it without its secrets.
+    checked = services.shareable_verdicts.shareable_file(outcome.checked)
+    verdict = checked.verdict
     if outcome.repaired is None:
         findings = verdict.of_severity(Severity.ERROR)
         last = f"rejected, nothing is printed: {counted(len(findings), 'error')}\n{_WHY}"
@@ -28,9 +31,9 @@ def render_repair_notes(outcome: RepairedFile, *, width: int | None = None) -> s
         count = len(verdict.repairs)
         last = f"{count} repaired" if repaired else "nothing to repair, printed unchanged"
 
-    blocks = render_findings(outcome.checked, findings, width=width)
+    blocks = render_findings(checked, findings, width=width)
 
-    return "\n".join([*blocks, f"{file_name(outcome.checked)}: {last}\n"])
+    return "\n".join([*blocks, f"{file_name(checked)}: {last}\n"])
 
 
 def render_repairs(
@@ -39,7 +42,7 @@ def render_repairs(
     """Return the errors of rejected replies, and one line about all; `width` as above."""
     rejected = [outcome.checked for outcome in outcomes if outcome.repaired is None]
     blocks = []
-    for checked in rejected:
+    for checked in map(services.shareable_verdicts.shareable_file, rejected):
         blocks += render_findings(checked, checked.verdict.of_severity(Severity.ERROR), width=width)
 
     changed = sum(outcome.repaired not in (None, outcome.whole) for outcome in outcomes)

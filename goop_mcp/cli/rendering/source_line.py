@@ -2,7 +2,9 @@
 
 import unicodedata
 
-__all__ = ["marked_length", "point_at", "shown"]
+from goop_mcp.services.check_files import marked_length
+
+__all__ = ["point_at", "shown"]
 
 _TAB = 4
 _CUT = "…"
@@ -14,8 +16,13 @@ def point_at(line: str, column: int, found: str | None, *, room: int) -> tuple[s
     `column` counts from 1 and may be one after the end. If `found` is at that position, all of it
     is marked. A line that is too long is cut on both sides of the position.
     """
-    # Only the characters near the position are measured: a line may have megabytes.
     at = min(column - 1, len(line))
+    # Most lines are as wide as they have characters.
+    if len(line) < room and line.isascii() and line.isprintable():
+        marked = min(marked_length(line, column, found), len(line) - at)
+        return line, " " * at + "^" * max(1, marked)
+
+    # Only the characters near the position are measured: a line may have megabytes.
     first = max(0, at - room)
     pieces = _pieces(line[first : at + room])
     mark = at - first
@@ -30,11 +37,6 @@ def point_at(line: str, column: int, found: str | None, *, room: int) -> tuple[s
     marked = min(mark + marked_length(line, column, found), end)
 
     return text, " " * indent + "^" * max(1, sum(widths[mark:marked]))
-
-
-def marked_length(line: str, column: int, found: str | None) -> int:
-    """Return how many characters to mark: those of `found` if it is at `column`, else 1."""
-    return len(found) if found and line.startswith(found, column - 1) else 1
 
 
 def shown(text: str) -> str:

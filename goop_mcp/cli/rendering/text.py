@@ -10,15 +10,16 @@ from goop_mcp.services.check_files import FileVerdicts
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["Detail", "render_text"]
+__all__ = ["SHOWN", "Detail", "render_text"]
 
 Detail: TypeAlias = Literal["quiet", "normal", "verbose"]
 
-_SHOWN: dict[Detail, frozenset[Severity]] = {
+SHOWN: dict[Detail, frozenset[Severity]] = {
     "quiet": frozenset({Severity.ERROR}),
     "normal": frozenset({Severity.ERROR, Severity.WARNING}),
     "verbose": frozenset(Severity),
 }
+"""The findings that are shown."""
 
 
 def render_text(
@@ -33,7 +34,7 @@ def render_text(
     blocks = []
     for checked in outcome.checked:
         verdict = checked.verdict
-        findings = [each for each in verdict.findings if each.severity in _SHOWN[detail]]
+        findings = [each for each in verdict.findings if each.severity in SHOWN[detail]]
         blocks += render_findings(checked, findings, width=width)
         if verdict.omitted and findings:
             blocks.append(f"… and {counted(verdict.omitted, 'more finding')}\n")

@@ -13,7 +13,7 @@ import goop_mcp
 from goop_mcp import services
 from goop_mcp.server.answers import decision_answer, verdict_answer
 from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
-from goop_mcp.server.short_answers import Detail
+from goop_mcp.server.short_answers import SHOWN_OF_AN_ENVELOPE, Detail
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.server.tools.progress import progress_reporter
 from goop_mcp.services.project_expectations import judge_text
@@ -194,7 +194,12 @@ class ReplyTools:
                 )
 
             # Counted with the agent that was expected: an unreadable reply names none itself.
-            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent), detail)
+            count_verdict(verdict, expected_agent=expected_agent)
+            # Hosts keep the answers of tools.
+            shown = services.shareable_verdicts.shareable_verdict(
+                verdict, reply, of_envelope=SHOWN_OF_AN_ENVELOPE if detail == "short" else None
+            )
+            return verdict_answer(shown, detail)
 
         return await self._answered(judged, text, check_workspace=check_workspace)
 
@@ -265,7 +270,9 @@ class ReplyTools:
                 decision = route(reply, judged_by=judged_by)
 
             count_verdict(decision.verdict, expected_agent=known.expected_agent)
-            return decision_answer(decision, detail)
+            return decision_answer(
+                services.shareable_verdicts.shareable_decision(decision, reply), detail
+            )
 
         return await self._answered(routed, text, check_workspace=check_workspace)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 from zlib import crc32
 
+from goop_mcp import redaction
 from goop_mcp.protocols import FAMILIES, validate
 from goop_mcp.services.stop_hooks.attempts import Rejection, RetryDecision, TurnState, weigh
 from goop_mcp.services.stop_hooks.policy import StopPolicy
@@ -197,7 +198,12 @@ def judge_turn(
     )
     asked, outcome, error = _count(turn, rejection, policy, attempts)
     if outcome is RetryDecision.ASK:
-        return BlockedStop(for_last_message(verdict.feedback or ""), verdict, asked, message=error)
+        feedback = for_last_message(verdict.feedback or "")
+        # Hosts show it to people, and keep it. To look for secrets takes a fifth of a hook, and
+        # most feedback quotes nothing but a name.
+        if not all(_is_plain(each.found or "") for each in verdict.of_severity(Severity.ERROR)):
+            feedback = redaction.shareable(feedback, turn.text)
+        return BlockedStop(feedback, verdict, asked, message=error)
 
     times = {0: "not at all", 1: "once", 2: "twice"}.get(asked, f"{asked} times")
     name = shown_name(turn.agent) if turn.agent else "the main agent"
@@ -283,6 +289,11 @@ def _count(
         )
 
     return asked, outcome, None
+
+
+def _is_plain(found: str) -> bool:
+    """Whether a quoted value is some words: the value of an enumeration, or a name."""
+    return all(word.isalpha() for word in found.replace("_", " ").replace("-", " ").split())
 
 
 def _digest(text: str) -> str:

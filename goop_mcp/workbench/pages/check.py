@@ -71,4 +71,5 @@ def _result(visit: Visit) -> Mapping[str, object] | None:
     except GoopError as error:
         return {"error": str(error)}
 
-    return {"error": None, "verdict": verdict, "decision": route(verdict, context)}
+    decision = services.shareable_verdicts.shareable_decision(route(verdict, context), text)
+    return {"error": None, "verdict": decision.verdict, "decision": decision}

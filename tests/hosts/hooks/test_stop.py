@@ -35,6 +35,14 @@ def test_a_subagent_with_a_wrong_report_receives_the_errors(host: Host) -> None:
     assert "status is 'FINISHED'" in reason
 
 
+def test_feedback_quotes_no_secret_of_the_reply(host: Host) -> None:
+    token = "gh" + "p_a8Kd92LmQz71Xw4Tn0Vb3Rc6Yp5Hs7Je1Gf9"
+    bad = GOOD.replace("COMPLETE", f"DONE {token}")
+    answer = host.send("SubagentStop", last_assistant_message=bad)
+    assert "status is 'DONE [REDACTED]'" in answer.reason
+    assert token[:12] not in answer.ended.out + answer.ended.err
+
+
 @pytest.mark.parametrize("agent", ["goop-executor", IN_PLUGIN])
 def test_a_good_report_passes_without_a_message(host: Host, agent: str) -> None:
     answer = host.send("SubagentStop", agent_type=agent, last_assistant_message=GOOD)
