@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from goop_mcp.cli.completion import file_names
+from goop_mcp.cli.deciding import at_terminal
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.running import (
     A_PERSON,
-    at_terminal,
     may_run,
     run_all_here,
     run_detached,
@@ -180,6 +180,12 @@ def delegate(
             f"no prompt of the graph has ${{input.{unknown[0]}}}; known are {known}"
         )
 
+    for gate in loaded.gates:
+        if gate.default is not None and not gate.ends_by_itself:
+            complain(
+                f"gates.{gate.id}: the default {gate.default!r} is the answer that starts what"
+                " follows, which only a person gives; the gate waits for one"
+            )
     if check:
         show(f"{graph}: {_counted(loaded)}, digest {loaded.digest[:12]}\n")
     elif plan:
@@ -236,7 +242,7 @@ def _begin(
                 f"{unfinished.id} of {graph.name!r} is not done; say --resume to go on with it, or"
                 " --new to begin another one"
             )
-        again = "resume" if click.confirm(f"Go on with {unfinished.id}?", default=True) else "new"
+        again = "resume" if click.confirm(f"Go on with {unfinished.id}?", default=None) else "new"
     if again == "resume" and unfinished is None:
         raise WrongCallError(
             f"there is no run of {graph.name!r} that is not done; leave --resume out"

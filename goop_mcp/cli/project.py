@@ -1,7 +1,6 @@
 """`goop-mcp project`: take a project from its first document through its rounds."""
 
 import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -9,6 +8,7 @@ from functools import wraps
 import click
 
 from goop_mcp import services
+from goop_mcp.cli.deciding import at_terminal, confirmed, decide_in_run
 from goop_mcp.cli.init import init
 from goop_mcp.cli.options import (
     COLOUR,
@@ -29,14 +29,12 @@ from goop_mcp.services.held_settings import HeldSettings
 from goop_mcp.services.project_steps import ProjectStep, StepArgumentError, StepResult
 from goop_mcp.settings import SettingsError
 from goop_mcp.workflow.phases import PHASES
-from goop_mcp.workspace.layout import FOLDER
 
 __all__ = ["project"]
 
 REFUSED = 1
 _CODES = {"done": 0, "unchanged": 0, "refused": REFUSED, "waiting": WAITING}
 _PHASES = tuple(dict.fromkeys(phase for phases in PHASES.values() for phase in phases))
-_ATTEMPTS = 3
 
 _REASON = click.option(
     "--reason", metavar="TEXT", help="Why; it is logged in ADL.md and shown to the person."
@@ -91,10 +89,7 @@ def _step(command: Callable[..., ProjectStep | _RunDecision]) -> Callable[..., i
             held = HeldSettings(str(application.settings.project), base=lambda: "HEAD")
             application.hold_settings(held)
             try:
-                # A pipe on either side means that a program runs the command, or reads its answer.
-                asks = form == "text" and all(
-                    stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)
-                )
+                asks = form == "text" and at_terminal()
                 result = (
                     _decided(application, step, asks=asks)
                     if isinstance(step, _RunDecision)
@@ -149,7 +144,7 @@ def _taken(
         return result
 
     show("".join(f"{line}\n" for line in result.question))
-    answer = _answer(result.choices[0])
+    answer = confirmed(result.choices[0])
     if answer is None:
         return result
 
@@ -159,77 +154,16 @@ def _taken(
 
 
 def _decided(application: AppContext, decision: _RunDecision, *, asks: bool) -> StepResult:
-    """Return what became of `decision`, after a person at the terminal has confirmed it.
-
-    As with blockers, it is recorded as reported where nobody can be asked, unless the project wants
-    a person to decide.
-    """
+    """Return what became of `decision`, after a person at the terminal has confirmed it."""
     run, task, choice = decision.run, decision.task, decision.choice
     waits = services.runs.waiting_step(application.store, run, task)
-    if choice not in waits.answers:
-        given = "missing" if choice is None else repr(choice)
-        raise StepArgumentError(
-            f"choice is {given}; expected one of {', '.join(waits.answers)}, for {waits.question!r}"
-        )
+    if choice is None or choice not in waits.answers:
+        raise StepArgumentError(waits.refusal(choice))
 
-    by = person_at_terminal()
-    if asks:
-        show(f"Run {run}, {task}:\n{waits.question}\n")
-        answer = _answer(f"decide {choice}")
-        if answer is False:
-            return StepResult(status="refused", action="decide", message=f"{task}: not decided.")
-        is_open = answer is None
-    else:
-        is_open = application.project_context.policy.confirm_decisions
-        by = f"reported by {by}"
-    if is_open:
-        words = ("project", "decide", "--run", run, "--task", task, "--choice", choice)
-        command = f"goop-mcp {shlex.join(words)}"
-        return StepResult(
-            status="waiting",
-            action="decide",
-            message=f"Waiting for a person: run `{command}` in a terminal, or open `goop-mcp ui`.",
-            command=command,
-        )
-
+    words = ("project", "decide", "--run", run, "--task", task, "--choice", choice)
+    again = f"goop-mcp {shlex.join(words)}"
     note = decision.comment or ""
-    state = services.runs.decide(application.store, run, task, choice, by=by, note=note)
-    remarks = [f"The run is {state.replace('_', ' ')}."]
-    if not application.settings.writes_files or application.files.exists(FOLDER):
-        recorded = services.runs.record_by_hand(
-            application.writing_context(),
-            run,
-            task,
-            rules=application.rules,
-            now=written(utc_now()),
-        )
-        remarks += [remark for _, remark in recorded]
-    if state == "running":
-        remarks.append(f"To continue, if nobody runs it: goop-mcp runs resume {run}")
-
-    return StepResult(
-        status="done", action="decide", message=f"{task}: {choice}.", remarks=tuple(remarks)
-    )
-
-
-def _answer(choice: str) -> bool | None:
-    """Ask whether to do what `choice` names; None if the input ends or makes no sense."""
-    for _ in range(_ATTEMPTS):
-        show(f"{choice[:1].upper()}{choice[1:]}? [y/N] ")
-        sys.stdout.flush()
-        line = sys.stdin.readline()
-        if not line:
-            return None
-
-        match line.strip().lower():
-            case "y" | "yes":
-                return True
-            case "" | "n" | "no":
-                return False
-            case _:
-                complain("answer y or n")
-
-    return None
+    return decide_in_run(application, waits, choice, note=note, asks=asks, again=again)
 
 
 project.add_command(init)
@@ -300,7 +234,9 @@ def amend(*, reason: str | None) -> ProjectStep:
 @click.option("--task", metavar="ID", help="The blocked task; with --run its gate or task.")
 @click.option("--blocker", metavar="TEXT", help="A part of its text, instead of the task.")
 @click.option("--run", metavar="RUN", help="A run of `delegate`, whose gate or task waits.")
-@click.option("--choice", metavar="TEXT", help="The letter of an option, or an answer.")
+@click.option(
+    "--choice", metavar="TEXT", help='An option\'s letter, "none of these", or an answer.'
+)
 @_COMMENT
 @_step
 def decide(
@@ -312,6 +248,9 @@ def decide(
     comment: str | None,
 ) -> ProjectStep | _RunDecision:
     """Answer what a blocker asks. Its task is then to be done with this decision.
+
+    Where the blocker lists options, --choice is one of them, or "none of these" with any --comment.
+    A decision that was made is replaced by a later one of a person; both stay in ADL.md.
 
     With --run, answer the gate --task of a run of `goop-mcp delegate`, or decide about a task that
     waits: `retry` (the agent is asked again, with the comment), `accept` (its work is taken as it

@@ -12,6 +12,7 @@ import anyio
 import click
 
 from goop_mcp import delegation, services
+from goop_mcp.cli.deciding import at_terminal
 from goop_mcp.cli.display import event_json, event_line, show_run_lines, shown_live
 from goop_mcp.cli.options import WrongCallError, name_weakened
 from goop_mcp.cli.streams import complain, emit, show, start_log, terminal_width
@@ -39,7 +40,6 @@ from goop_mcp.workspace.layout import FOLDER
 
 __all__ = [
     "A_PERSON",
-    "at_terminal",
     "hold_settings",
     "is_project",
     "judge_of",
@@ -63,11 +63,6 @@ _EXIT_CODES: Final[Mapping[str, int]] = {
 _LEAST_OF_DIGEST: Final = 12
 # Agents are programs that wait for a model: as many at once as one run has by default.
 _PARALLEL: Final = 4
-
-
-def at_terminal() -> bool:
-    """Return whether a person can be asked: a pipe on either side means that a program runs us."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def may_run(graph: Graph, project: Path, *, trust: tuple[str, ...] = ()) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable
 from html import escape
@@ -11,6 +12,7 @@ from typing import Any, TextIO
 import click
 
 from goop_mcp.cli.completion import file_names
+from goop_mcp.cli.deciding import at_terminal, decide_in_run
 from goop_mcp.cli.display import event_json, run_lines, show_run_lines
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError, opened_application
 from goop_mcp.cli.program import Subcommands
@@ -34,7 +36,7 @@ from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.services.run_sessions import export_sessions
 from goop_mcp.services.runs import cancel as cancel_run
-from goop_mcp.services.runs import decide, finish_task, read_events, read_view
+from goop_mcp.services.runs import finish_task, read_events, read_view, waiting_step
 from goop_mcp.services.runs import retry as retry_task
 from goop_mcp.settings import read_settings
 from goop_mcp.store.interface import Store
@@ -290,20 +292,26 @@ def answer(
     database: str | None,
     project_id: str | None,
 ) -> int:
-    """Answer the gate TASK of RUN, or decide about a task that waits.
+    """Answer the gate TASK of RUN, or decide about a task that waits, after confirming it.
 
     For a task, ANSWER is `retry` (the agent is asked again, with the note), `accept` (its work is
-    taken as it is) or `fail`. A runner that is alive goes on by itself.
+    taken as it is) or `fail`. A runner that is alive goes on by itself. Without a terminal nothing
+    is decided, and the exit code is 3.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
-        state = decide(application.store, run, task, answer, by=person_at_terminal(), note=note)
-        show(f"{task}: {answer}\n")
-        record_by_hand(application, run, task)
+        waits = waiting_step(application.store, run, task)
+        if answer not in waits.answers:
+            raise RunError(waits.refusal(answer))
 
-    if state not in RUN_ENDED:
-        complain(f"to continue, if nobody runs it: goop-mcp runs resume {run}")
+        hold_settings(application, run, has_begun=True)
+        again = f"goop-mcp {shlex.join(('runs', 'answer', run, task, answer))}"
+        result = decide_in_run(
+            application, waits, answer, note=note, asks=at_terminal(), again=again
+        )
 
-    return 0
+    show("".join(f"{line}\n" for line in (result.message, *result.remarks)))
+
+    return {"done": 0, "waiting": A_PERSON}.get(result.status, REFUSED)
 
 
 @runs.command(short_help="Finish a task of a person or a host with its report.")

@@ -702,15 +702,16 @@ class RunChange:
         self.after(row.id)
 
     def answer_late_gates(self) -> None:
-        """Take the default of each gate that nobody answered in time."""
+        """Take the default of each gate that nobody answered in time, unless it is consent."""
         # Nearly no graph has one, and every claim comes here.
-        if all(gate.default is None for gate in self.graph.gates):
+        if not any(gate.ends_by_itself for gate in self.graph.gates):
             return
         for row in self._rows.tasks(self.run.id, state="input_required"):
             step = step_of(row)
             if (
                 isinstance(step, GraphGate)
                 and step.default is not None
+                and step.ends_by_itself
                 and row.deadline_at is not None
                 and self.now > row.deadline_at
             ):

@@ -152,6 +152,7 @@ class GraphGate:
     answers: what may be answered, in the order in which they are shown. The first lets what
         follows begin, each other one skips it.
     timeout, default: after so many seconds `default` is taken; without both it waits for ever.
+        The first answer is never taken so: nothing begins because nobody answered.
     """
 
     id: str
@@ -162,6 +163,11 @@ class GraphGate:
     answers: tuple[str, ...] = ("yes", "no")
     timeout: float | None = None
     default: str | None = None
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether the gate takes its default when nobody answers in time."""
+        return self.default is not None and self.default != self.answers[0]
 
 
 def attempts_of(agent: GraphAgent, task: GraphTask) -> int:

@@ -208,9 +208,9 @@ ACTIONS: Final = (
         scopes=_DECIDES,
         pages=("POST /runs/{id}/answer",),
         client="the question that the client shows in the call of `update_project`",
-        command="`project decide --run`",
+        command="`project decide --run`, `runs answer`",
         terminal=_ASKS,
-        program=f"{_WAITS}, where `confirm_decisions` is on",
+        program=f"{_WAITS}; where `confirm_decisions` is off, records it as reported",
     ),
     Action(
         does="cancel a run or a task, run a task again",

@@ -8,7 +8,6 @@ reads them: only an explicit choice counts, anything else is nobody's reply.
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from typing import Any, Final
 
 import anyio
@@ -23,6 +22,7 @@ from goop_mcp.server.scopes import CONFIRM
 from goop_mcp.server.server import GoopServer
 
 __all__ = [
+    "NOBODYS_REPLY",
     "QUESTION_SECONDS",
     "WAITING_SECONDS",
     "EarlierReply",
@@ -52,22 +52,33 @@ _QUESTION: Final = "confirmation"
 _CHOICE: Final = "choice"
 
 
-class ElicitedReply(Enum):
-    """What came back for a question."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElicitedReply:
+    """What came back for a question: one of its choices, a no to the whole question, or nothing.
 
-    ACCEPTED = auto()
-    REFUSED = auto()
-    NOBODY = auto()
-    """No choice was made: cancelled, not shown, too late, or in a form that is not a choice."""
+    Nothing: cancelled, not shown, too late, or in a form that is not a choice. `is_first`: the
+    choice is the first one, which does what was asked.
+    """
+
+    choice: str | None = None
+    is_first: bool = False
+    is_declined: bool = False
+
+    @property
+    def is_nobodys(self) -> bool:
+        """Whether no person answered."""
+        return self.choice is None and not self.is_declined
+
+
+NOBODYS_REPLY: Final = ElicitedReply()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElicitedQuestion:
-    """What a person is asked: `lines` are shown, and one of the two choices has to be made."""
+    """What a person is asked: `lines` are shown, and one of the choices has to be made."""
 
     lines: Sequence[str]
-    positive: str
-    negative: str
+    choices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +121,7 @@ async def ask(
                 _CHOICE: {
                     "type": "string",
                     "title": "Your choice",
-                    "enum": [question.positive, question.negative],
+                    "enum": list(question.choices),
                 }
             },
             "required": [_CHOICE],
@@ -119,11 +130,7 @@ async def ask(
     if _asks_by_result(ctx):
         # Sealed by the SDK. It holds what was asked, so that a reply cannot be used for another
         # question.
-        state = {
-            "about": about,
-            "positive": question.positive,
-            "negative": question.negative,
-        }
+        state = {"about": about, "choices": question.choices}
         return InputRequiredResult(
             input_requests={_QUESTION: ElicitRequest(params=form)}, request_state=json.dumps(state)
         )
@@ -137,9 +144,9 @@ async def ask(
             )
         except (MCPError, ValidationError):
             # The client does not know the method, has gone, or sent something else.
-            return ElicitedReply.NOBODY
+            return NOBODYS_REPLY
 
-    return _choice(reply, question.positive, question.negative)
+    return _choice(reply, question.choices)
 
 
 def earlier_reply(ctx: Context[Any, Any]) -> EarlierReply | None:
@@ -151,16 +158,15 @@ def earlier_reply(ctx: Context[Any, Any]) -> EarlierReply | None:
     if ctx.request_state is None:
         # Replies without a valid state are nobody's: what was asked is not known.
         has_replies = ctx.input_responses is not None
-        return EarlierReply(about=None, reply=ElicitedReply.NOBODY) if has_replies else None
+        return EarlierReply(about=None, reply=NOBODYS_REPLY) if has_replies else None
 
     state = json.loads(ctx.request_state)
     given = (ctx.input_responses or {}).get(_QUESTION)
-    reply = _choice(given, state["positive"], state["negative"])
+    # A question of an older version has other keys; it is asked again.
+    reply = _choice(given, state.get("choices", ()))
 
     # The scope may have been taken away since the question was asked.
-    return EarlierReply(
-        about=state["about"], reply=reply if _may_confirm(ctx) else ElicitedReply.NOBODY
-    )
+    return EarlierReply(about=state["about"], reply=reply if _may_confirm(ctx) else NOBODYS_REPLY)
 
 
 def name_of_client(ctx: Context[Any, Any]) -> str | None:
@@ -210,14 +216,14 @@ def _may_confirm(ctx: Context[Any, Any]) -> bool:
     return isinstance(server, GoopServer) and CONFIRM in server.scopes_of_caller()
 
 
-def _choice(given: object, positive: str, negative: str) -> ElicitedReply:
+def _choice(given: object, choices: Sequence[str]) -> ElicitedReply:
     if not isinstance(given, ElicitResult):
-        return ElicitedReply.NOBODY
+        return NOBODYS_REPLY
     # "decline" is a person's no; "cancel" may be a closed window, and decides nothing.
     if given.action == "decline":
-        return ElicitedReply.REFUSED
+        return ElicitedReply(is_declined=True)
 
     chosen = (given.content or {}).get(_CHOICE) if given.action == "accept" else None
-    return {positive: ElicitedReply.ACCEPTED, negative: ElicitedReply.REFUSED}.get(
-        str(chosen), ElicitedReply.NOBODY
-    )
+    if not isinstance(chosen, str) or chosen not in choices:
+        return NOBODYS_REPLY
+    return ElicitedReply(choice=chosen, is_first=chosen == choices[0])

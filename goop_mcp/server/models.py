@@ -513,20 +513,23 @@ class StatusModel(BaseModel):
         description="Whether the user has accepted; null: not known here."
     )
     gates: list[GateModel] = Field(
-        description="The gates in the order of the work; none: not known here."
+        default=[], description="The gates in the order of the work; none: not known here."
     )
     progress: ProgressModel = Field(description="Waves and tasks of the plan in numbers.")
-    waves: list[WaveModel] = Field(description="Waves and tasks of the plan.")
+    waves: list[WaveModel] = Field(default=[], description="Waves and tasks of the plan.")
     reported: ReportedModel | None = Field(
         default=None, description="Tasks by their last reports, also where no plan is known here."
     )
     blockers: list[str] = Field(
-        description="Active blockers of the last reports and of goopspec.db."
+        default=[], description="Active blockers of the last reports and of goopspec.db."
     )
+    decisions: list[str] = Field(default=[], description="On blockers, newest first.")
     verifications: list[VerificationModel] = Field(
         default=[], description="Last results of checks in goopspec.db (GoopSpec 1.x)."
     )
-    drift: list[FindingModel] = Field(description="Where documents, state and reports disagree.")
+    drift: list[FindingModel] = Field(
+        default=[], description="Where documents, state and reports disagree."
+    )
     conflicts: list[ConflictModel] = Field(
         default=[], description="Documents that people changed where they are ours."
     )

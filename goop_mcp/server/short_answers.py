@@ -220,6 +220,7 @@ def short_status(values: Mapping[str, Any]) -> ShortAnswer:
         short.values[name] = _without_empty(values[name])
 
     short.drop_empty(
+        "decisions",
         "verifications",
         "conflicts",
         "unreadable",

@@ -8,6 +8,7 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from goop_mcp.errors import WorkspaceError
+from goop_mcp.services.decided import MadeDecision, standing_decisions
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import (
@@ -90,8 +91,8 @@ class SessionSources:
 class ProjectSnapshot:
     """The content of the folder, the present round and its recorded reports.
 
-    `round` is the newest round, which may be closed. `decided` maps the tasks whose blocker a
-    person has decided on to the revision of that. `sources_on_disk` are the texts of people's
+    `round` is the newest round, which may be closed. `decisions` are those on blockers that count
+    in it, oldest first. `sources_on_disk` are the texts of people's
     documents, also of those that a closed round left and that count as not written yet.
     """
 
@@ -99,7 +100,7 @@ class ProjectSnapshot:
     round: Round = field(default_factory=Round)
     report_index: ReportIndex = field(default_factory=ReportIndex)
     round_records: RoundRecords = NOTHING_CONFIRMED
-    decided: Mapping[str, int] = field(default_factory=dict)
+    decisions: tuple[MadeDecision, ...] = ()
     sources_on_disk: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -109,8 +110,8 @@ class ProjectSnapshot:
         A blocker that a person has decided on is none any more.
         """
         records = self.report_index.records
-        if self.decided:
-            records = records.without_decided(self.decided)
+        if self.decisions:
+            records = records.without_decided({each.task: each.revision for each in self.decisions})
         return with_work(records, self.project.work)
 
     @property
@@ -270,7 +271,7 @@ def snapshot_in(project_context: ProjectContext, reading: ReadTransaction) -> Pr
         report_index=report_index,
         round=round,
         round_records=_round_records(project, report_index.newest, reading, confirmed),
-        decided={each.subject_key: each.revision for each in confirmed if each.action == "decide"},
+        decisions=standing_decisions(confirmed),
         sources_on_disk=on_disk,
     )
 

@@ -150,8 +150,9 @@ class ProjectStatus:
     reports, `verifications` the last results of checks in goopspec.db. If many machines share the
     database, `resources` are the URIs of the documents that it shows, and `is_elsewhere` states
     that it has no state of the project, and that the project's folder is not on this machine: no
-    gate is judged then. `round` is the newest round, `waiting` are the steps that a person has to
-    confirm, oldest first, and `run_steps` what runs of graphs wait for.
+    gate is judged then. `decisions` are the newest on blockers, newest first. `round` is the newest
+    round, `waiting` are the steps that a person has to confirm, oldest first, and `run_steps` what
+    runs of graphs wait for.
     """
 
     exists: bool
@@ -166,6 +167,7 @@ class ProjectStatus:
     gate_ahead: GateResult | None
     waves: tuple[WaveStanding, ...]
     blockers: tuple[str, ...]
+    decisions: tuple[str, ...]
     verifications: tuple[CheckRecord, ...]
     drift: tuple[Finding, ...]
     conflicts: tuple[Conflict, ...]
@@ -250,6 +252,7 @@ class ProjectStatus:
             "waves": [wave.to_dict() for wave in self.waves],
             "reported": {status: list(tasks) for status, tasks in self.reported.items()},
             "blockers": list(self.blockers),
+            "decisions": list(self.decisions),
             "verifications": [
                 {"wave": each.wave, "name": each.name, "status": each.status, "detail": each.detail}
                 for each in self.verifications
@@ -329,6 +332,7 @@ class ProjectStatus:
             ("Waiting for You", waiting),
             ("Reported Tasks", tasks),
             ("Blockers", self.blockers),
+            ("Decisions", self.decisions),
             ("Verifications", _verifications(self.verifications)),
             ("Drift", _drift(self)),
             ("Checkpoints", checkpoints),
@@ -401,6 +405,7 @@ def project_status(
         gates=gates,
         waves=_waves(snapshot),
         blockers=records.blockers,
+        decisions=tuple(map(str, snapshot.decisions[: -_MOST_SHOWN - 1 : -1])),
         verifications=project.work.verifications if project.work is not None else (),
         drift=snapshot.drift,
         conflicts=kept.conflicts,

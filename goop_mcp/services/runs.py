@@ -25,6 +25,7 @@ from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.record_report import Judged, record_report
 from goop_mcp.store.graph_rows import GraphEventRow, GraphReportRow, GraphRunRow, GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
@@ -53,6 +54,7 @@ _MOST_LISTED = 50
 _MOST_VIEWS = 20
 _MOST_DRAWN = 80
 _MOST_WAITING_RUNS = 50
+_SHOWN_CHOICE = 60
 # The reasons why a task waits that no agent is asked for.
 _BY_HAND = ("person", "host")
 
@@ -86,6 +88,12 @@ class WaitingStep:
         if self.is_by_hand:
             return f"goop-mcp runs finish {self.run} {self.task} REPORT_FILE"
         return answer_command(self.run, self.task, self.answers)
+
+    def refusal(self, choice: str | None) -> str:
+        """Return why `choice` is no answer: a sentence that lists the answers."""
+        given = "missing" if choice is None else repr(excerpt(choice, _SHOWN_CHOICE))
+        expected = f"expected one of {', '.join(self.answers)}"
+        return f"choice is {given}; {expected}, for {self.question!r}"
 
 
 def read_view(store: Store, id: str) -> RunView:

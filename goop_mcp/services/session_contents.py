@@ -95,7 +95,7 @@ def compose_handoff(
         phase=_phase(sources),
         completed=tuple(_completed(reports, envelopes, without=named_again)),
         outcomes=_unique(_texts(envelopes, "summary")),
-        decisions=_unique(_decisions(sources, envelopes)),
+        decisions=_unique([*map(str, snapshot.decisions), *_decisions(sources, envelopes)]),
         spec_locked=state.spec_locked if state is not None else None,
         wave=f"{state.current_wave}/{waves}" if state is not None and waves else None,
         task=str(task.id) if task is not None else None,

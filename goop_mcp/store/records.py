@@ -12,6 +12,7 @@ __all__ = [
     "MOST_KEPT_DOCUMENTS",
     "MOST_OF_A_SKETCH",
     "MOST_OPEN_CONFIRMATIONS",
+    "REPORTED_BY",
     "AttemptResult",
     "Confirmation",
     "ConfirmationAnswer",
@@ -81,6 +82,9 @@ MOST_BYTES_OF_KEPT_RUNS: Final = 16 * 1024 * 1024
 
 MOST_KNOWN_RUNS: Final = 10_000
 """How many runs a project knows by id, those whose content was removed among them."""
+
+REPORTED_BY: Final = "reported by "
+"""With this `via` begins where an agent or a program chose and no person confirmed it."""
 
 MOST_OPEN_CONFIRMATIONS: Final = 50
 """How many requests that wait for a person are listed: the oldest ones."""
@@ -377,6 +381,16 @@ class Confirmation(NewConfirmation, frozen=True, kw_only=True):
     via: str | None = None
     comment: str | None = None
     answered_at: str | None = None
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether the step was done without the answer of a person, as the project allows it."""
+        return (self.via or "").startswith(REPORTED_BY)
+
+    @property
+    def outcome(self) -> str:
+        """What became of the request, in a word: `confirmed` only if a person did so."""
+        return "reported" if self.status == "confirmed" and self.is_reported else self.status
 
 
 class NewKeptDocument(Record, frozen=True, kw_only=True):

@@ -12,7 +12,14 @@ from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.status_markers import must_haves_in
 
-__all__ = ["Blocker", "Records", "ReportIndex", "claimed_checks", "finishes_task"]
+__all__ = [
+    "Blocker",
+    "Records",
+    "ReportIndex",
+    "blocker_of",
+    "claimed_checks",
+    "finishes_task",
+]
 
 _COMPLETE = "COMPLETE"
 _BLOCKED = "BLOCKED"
@@ -121,7 +128,11 @@ class ReportIndex:
             key = task or f"({report.agent})"
             standings.pop(key, None)
             standings[key] = _Standing(
-                task, report.status, _failed(envelope), _blocker(report, envelope), report.revision
+                task,
+                report.status,
+                _failed(envelope),
+                blocker_of(report, envelope),
+                report.revision,
             )
             if report.agent in VERIFIERS:
                 later._verification, later._verification_report = envelope, report.id
@@ -213,7 +224,7 @@ def _failed(envelope: Mapping[str, JsonValue]) -> bool:
     return any(check.get("passed") is False for check in _checks(envelope))
 
 
-def _blocker(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str | None:
+def blocker_of(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str | None:
     """Return the blocker of a report, None without one.
 
     A finished task has none: nobody would ever withdraw it.

@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -116,6 +117,42 @@ def run_on_terminal(
     """Run `goop-mcp` with `arguments` on a terminal of 80 columns, where somebody has typed."""
     command = [*PROGRAM, *map(str, arguments)]
     return run_command_on_terminal(command, cwd=cwd, env=env, typed=typed)
+
+
+def answer_on_terminal(
+    *arguments: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> Ended:
+    """Run `goop-mcp` with `arguments` on a terminal, where a person confirms what it asks.
+
+    What it prints stands in `out` and `err`: a terminal shows both.
+    """
+    ended = run_on_terminal(*arguments, cwd=cwd, env=env, typed="y\n")
+    return Ended(ended.code, ended.out, ended.out)
+
+
+def interrupt_on_terminal(
+    *arguments: str | Path, at: str, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> Ended:
+    """Run `goop-mcp` with `arguments` on a terminal, and interrupt it once it has printed `at`."""
+    terminal, side_of_program = pty.openpty()
+    with subprocess.Popen(
+        [*PROGRAM, *map(str, arguments)],
+        stdin=side_of_program,
+        stdout=side_of_program,
+        stderr=side_of_program,
+        cwd=cwd,
+        env=environment(env),
+    ) as process:
+        os.close(side_of_program)
+        written = b""
+        while at.encode() not in written and select.select([terminal], [], [], SECONDS)[0]:
+            written += os.read(terminal, 65_536)
+        process.send_signal(signal.SIGINT)
+        written += _read_all(terminal)
+        code = process.wait(SECONDS)
+
+    os.close(terminal)
+    return Ended(code, written.decode().replace("\r\n", "\n"))
 
 
 def run_command_on_terminal(

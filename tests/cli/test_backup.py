@@ -14,7 +14,7 @@ from goop_mcp.delegation import resume, run_graph
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter
-from tests.cli.running import Ended, run
+from tests.cli.running import Ended, answer_on_terminal, run
 from tests.delegation.graphs import Team, login
 from tests.postgres import Database
 from tests.store.rows import add_named
@@ -27,7 +27,8 @@ def uids(store: Store) -> set[str]:
 
 
 def in_project(project: Path, *arguments: str) -> Ended:
-    return run(*arguments, cwd=project)
+    command = answer_on_terminal if arguments[:2] == ("runs", "answer") else run
+    return command(*arguments, cwd=project)
 
 
 @pytest.fixture

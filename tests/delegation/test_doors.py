@@ -11,13 +11,14 @@ from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphTask
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.scaffold import create_project
-from tests.cli.running import Ended, run_command, run_on_terminal
+from tests.cli.running import Ended, interrupt_on_terminal, run_command, run_on_terminal
 from tests.cli.running import run as run_program
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run
 from tests.server.connections import PROTOCOL_MODES, connect, stdio_server, text_of
 from tests.server.test_asking import NOW, Person, status_of
 
+END_OF_INPUT = "\x04"
 GATED = Graph(
     name="gated",
     protocol="goop_report",
@@ -163,6 +164,24 @@ def who_decided(place: Place, id: str) -> list[dict[str, str]]:
     return [json.loads(each.data) for each in events if each.what == "decided"]
 
 
+def confirm(place: Place, id: str, *words: str, typed: str = "y\n") -> Ended:
+    given = ("--run", id, *words, *where(place))
+    return run_on_terminal("project", "decide", *given, cwd=place.folder, typed=typed)
+
+
+def answer(place: Place, id: str, *words: str, typed: str | None = None) -> Ended:
+    """Run `runs answer` in a pipe, or on a terminal where somebody has typed."""
+    given = ("runs", "answer", *where(place), id, *words)
+    if typed is None:
+        return run_program(*given, cwd=place.folder, stdin=b"y\ny\n")
+    return run_on_terminal(*given, cwd=place.folder, typed=typed)
+
+
+def allow_agents(place: Place) -> None:
+    hooks = place.folder / ".goopspec" / "hooks.json"
+    hooks.write_text('{"confirm_decisions": false}', encoding="utf-8")
+
+
 def test_project_decide_answers_a_gate_of_a_run(place: Place, run: str) -> None:
     wrong = decide(place, run, "--task", "ship", "--choice", "perhaps")
     without = decide(place, run, "--task", "ship")
@@ -172,17 +191,13 @@ def test_project_decide_answers_a_gate_of_a_run(place: Place, run: str) -> None:
     assert decide(place, run, "--choice", "yes").code == 2
     assert place.states(run)["ship"] == "input_required"
 
-    done = decide(place, run, "--task", "ship", "--choice", "yes", "--comment", "Go.")
-    assert done.code == 0, done.err
+    done = confirm(place, run, "--task", "ship", "--choice", "yes", "--comment", "Go.")
+    assert done.code == 0, done.out
     assert "ship: yes." in done.out
     assert place.states(run)["publish"] == "input_required"
     decided = who_decided(place, run)
     assert [(each["answer"], each["note"]) for each in decided] == [("yes", "Go.")]
-    # In a pipe nobody was asked, and the record says so.
-    assert decided[0]["by"].startswith("reported by terminal ")
-    row = place.store.read(lambda reading: reading.graphs.task(run, "ship"))
-    assert row is not None
-    assert row.message == f"yes, {decided[0]['by']}"
+    assert decided[0]["by"].startswith("terminal ")
 
     again = decide(place, run, "--task", "ship", "--choice", "no")
     assert again.code == 1
@@ -197,35 +212,124 @@ def test_project_decide_decides_about_a_task_that_waits(place: Place, run: str) 
     assert refused.code == 2
     assert "expected one of retry, fail" in refused.err
 
-    failed = decide(place, run, "--task", "write", "--choice", "fail", "--format", "json")
-    assert failed.code == 0, failed.err
-    result = json.loads(failed.out)
-    assert (result["status"], result["action"]) == ("done", "decide")
+    failed = confirm(place, run, "--task", "write", "--choice", "fail")
+    assert failed.code == 0, failed.out
     assert place.states(run)["write"] == "failed"
 
 
 @pytest.mark.parametrize(
-    ("typed", "code", "state"), [("n\n", 1, "input_required"), ("y\n", 0, "skipped")]
+    ("typed", "code", "state"),
+    [
+        ("n\n", 1, "input_required"),
+        ("\n", 1, "input_required"),
+        (END_OF_INPUT, 3, "input_required"),
+        ("no idea\n" * 3, 3, "input_required"),
+        ("y\n", 0, "skipped"),
+    ],
+    ids=["no", "return", "end", "nonsense", "yes"],
 )
-def test_project_decide_asks_on_a_terminal(
-    place: Place, run: str, typed: str, code: int, state: str
+@pytest.mark.parametrize("command", ["project decide", "runs answer"])
+def test_only_an_explicit_yes_on_a_terminal_answers_a_gate(
+    place: Place, run: str, command: str, *, typed: str, code: int, state: str
 ) -> None:
-    words = ("--run", run, "--task", "ship", "--choice", "no", *where(place))
-    ended = run_on_terminal("project", "decide", *words, cwd=place.folder, typed=typed)
+    if command == "runs answer":
+        ended = answer(place, run, "ship", "no", typed=typed)
+    else:
+        ended = confirm(place, run, "--task", "ship", "--choice", "no", typed=typed)
     assert "Ship it?" in ended.out
     assert "Decide no? [y/N]" in ended.out
-    assert (ended.code, place.states(run)["ship"]) == (code, state)
+    assert (ended.code, place.states(run)["ship"]) == (code, state), ended.out
+    assert "onfirmed" not in ended.out
     for each in who_decided(place, run):
         assert each["by"].startswith("terminal ")
 
 
-def test_a_strict_project_lets_only_a_person_answer_a_gate(place: Place, run: str) -> None:
-    hooks = place.folder / ".goopspec" / "hooks.json"
-    hooks.write_text('{"confirm_decisions": true}', encoding="utf-8")
-    ended = decide(place, run, "--task", "ship", "--choice", "yes")
-    assert ended.code == 3
-    assert f"goop-mcp project decide --run {run} --task ship --choice yes" in ended.out
+def test_an_interrupted_question_answers_no_gate(place: Place, run: str) -> None:
+    words = ("runs", "answer", *where(place), run, "ship", "yes")
+    ended = interrupt_on_terminal(*words, cwd=place.folder, at="[y/N]")
+    assert ended.code not in {0, 1}
     assert place.states(run)["ship"] == "input_required"
+    assert who_decided(place, run) == []
+
+
+def test_a_pipe_answers_no_gate_and_decides_about_no_task(place: Place, run: str) -> None:
+    piped = (
+        decide(place, run, "--task", "ship", "--choice", "yes"),
+        answer(place, run, "ship", "yes"),
+        answer(place, run, "write", "fail"),
+        answer(place, run, "write", "retry", "--note", "They want green."),
+    )
+    for ended in piped:
+        assert ended.code == 3, ended.err
+        assert "Waiting for a person: run `goop-mcp " in ended.out
+        assert "onfirmed" not in ended.out + ended.err
+    assert f"goop-mcp project decide --run {run} --task ship --choice yes" in piped[0].out
+    assert f"goop-mcp runs answer {run} ship yes" in piped[1].out
+    assert who_decided(place, run) == []
+    assert place.states(run)["ship"] == "input_required"
+    assert answer(place, run, "ship", "perhaps").code == 1
+
+
+def test_a_project_that_allows_it_records_an_answer_in_a_pipe_as_reported(
+    place: Place, run: str
+) -> None:
+    allow_agents(place)
+    done = decide(place, run, "--task", "ship", "--choice", "yes", "--format", "json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["status"] == "done"
+    assert answer(place, run, "write", "fail").code == 0
+    with connect(stdio_server(place.folder, *where(place)), PROTOCOL_MODES[0]) as client:
+        tool = client.tool(
+            "update_project", action="decide", run=run, task="publish", choice="fail"
+        )
+
+    assert status_of(tool) == "done"
+    assert [each["by"].split()[:3] for each in who_decided(place, run)] == [
+        ["reported", "by", "terminal"],
+        ["reported", "by", "terminal"],
+        ["reported", "by", "mcp"],
+    ]
+    row = place.store.read(lambda reading: reading.graphs.task(run, "ship"))
+    assert row is not None
+    assert row.message is not None
+    assert row.message.startswith("yes, reported by terminal ")
+
+
+@pytest.mark.parametrize("mode", PROTOCOL_MODES)
+@pytest.mark.parametrize("task", ["ship", "write"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ElicitResult(action="cancel"),
+        ElicitResult(action="decline"),
+        ElicitResult(action="accept", content=None),
+        ElicitResult(action="accept", content={"choice": ""}),
+        ElicitResult(action="accept", content={"choice": "perhaps"}),
+        ElicitResult(action="accept", content={"choice": "YES"}),
+        ElicitResult(action="accept", content={"other": "yes"}),
+    ],
+    ids=["cancel", "decline", "none", "empty", "unknown", "other case", "another field"],
+)
+def test_a_dialog_without_a_choice_decides_nothing_in_a_run(
+    place: Place, run: str, mode: str, task: str, reply: ElicitResult
+) -> None:
+    person = Person(reply)
+    choice = "yes" if task == "ship" else "fail"
+    with connect(stdio_server(place.folder, *where(place)), mode, elicitation=person) as client:
+        given = {"action": "decide", "run": run, "task": task}
+        waits = client.tool("update_project", **given, choice=choice)
+        wrong = client.tool("update_project", **given, choice="perhaps")
+
+    assert len(person.asked) == 1
+    (asked,) = person.asked[0].requested_schema["properties"].values()
+    assert asked["enum"] == (["yes", "no"] if task == "ship" else ["retry", "fail"])
+    assert status_of(waits) == "waiting"
+    assert "onfirmed" not in text_of(waits)
+    assert ("declined to decide" in text_of(waits)) is (reply.action == "decline")
+    assert wrong.is_error
+    assert "choice is 'perhaps'; expected one of" in text_of(wrong)
+    assert place.states(run)[task] == "input_required"
+    assert who_decided(place, run) == []
 
 
 def finish(place: Place, id: str, reply: str) -> Ended:

@@ -26,7 +26,7 @@ from goop_mcp.services.recorded_reports import list_reports
 from goop_mcp.services.runs import read_view, record_task
 from goop_mcp.store.graph_rows import GraphReportRow
 from goop_mcp.workspace.files import ProjectFiles
-from tests.cli.running import PROGRAM, Ended, environment
+from tests.cli.running import PROGRAM, Ended, answer_on_terminal, environment
 from tests.cli.running import run as run_program
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run, one_wave, stand_still, within
@@ -197,7 +197,8 @@ def in_round(place: Place) -> list[str]:
 def goop(place: Place, *words: str) -> Ended:
     where = () if place.url is None else ("--database", place.url)
     state = {"XDG_STATE_HOME": str(place.folder / "state")}
-    return run_program(*words, *where, "--project-id", "shop", cwd=place.folder, env=state)
+    command = answer_on_terminal if words[:2] == ("runs", "answer") else run_program
+    return command(*words, *where, "--project-id", "shop", cwd=place.folder, env=state)
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])

@@ -14,7 +14,7 @@ import pytest
 
 from goop_mcp.delegation import Graph, run_graph
 from goop_mcp.delegation.ledger import RunError
-from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphTask
 from goop_mcp.delegation.processes import this_process
 from goop_mcp.delegation.runner import GraphOutcome, resume
 from goop_mcp.delegation.states import ENDED
@@ -69,6 +69,24 @@ def test_of_many_who_answer_one_gate_at_once_one_decides(any_place: Place) -> No
         )
         assert Counter(heard) == {None: 1, refused: 7}
         check_run(any_place.store, run)
+
+
+def test_a_gate_that_nobody_answers_in_time_lets_nothing_begin(any_place: Place) -> None:
+    late = partial(GraphGate, question="Ship it?", answers=("yes", "no"), timeout=0.01)
+    gates = (late("ship", default="yes"), late("drop", default="no"))
+    tasks = (GraphTask("publish", agent="kim", prompt="Publish it.", needs=("ship",)),)
+    run = any_place.ledger.create(Graph(name="late", tasks=tasks, gates=gates), input={})
+
+    def has_dropped() -> bool:
+        any_place.ledger.claim(run, this_process())
+        return any_place.states(run)["drop"] == "skipped"
+
+    within(60, has_dropped)
+    # The same time was over for both: a no is taken, and a yes is for a person.
+    assert any_place.states(run)["ship"] == "input_required"
+    any_place.ledger.answer(run, "ship", "yes", by="Kim")
+    assert any_place.states(run)["ship"] == "accepted"
+    check_run(any_place.store, run)
 
 
 def cancel_after(place: Place, begun: int) -> str:

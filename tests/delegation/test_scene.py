@@ -16,7 +16,14 @@ import pytest
 
 from goop_mcp.delegation import Graph
 from goop_mcp.store.interface import WriteTransaction
-from tests.cli.running import PROGRAM, Ended, environment, run, run_on_terminal
+from tests.cli.running import (
+    PROGRAM,
+    Ended,
+    answer_on_terminal,
+    environment,
+    run,
+    run_on_terminal,
+)
 from tests.delegation.reports import report
 from tests.delegation.runners import Place
 from tests.delegation.team import write_team
@@ -47,7 +54,9 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def goop(project: Path, state: dict[str, str]) -> Call:
     def call(*words: str) -> Ended:
-        return run(*words, cwd=project, env=state)
+        # Only a person answers.
+        command = answer_on_terminal if words[:2] == ("runs", "answer") else run
+        return command(*words, cwd=project, env=state)
 
     return call
 
@@ -264,6 +273,29 @@ def test_a_run_that_is_not_done_is_not_begun_twice_by_accident(goop: Call, proje
     assert f"open: {run_id}, of which --resume keeps api, plan\n" in planned.out
     assert goop("delegate", "login.toml", "--new", "--input", "goal=x").code == 3
     assert len(goop("runs").out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("typed", ["\n\x04", "perhaps\n\x04"])
+def test_an_open_run_goes_on_only_when_a_person_says_so(
+    goop: Call, project: Path, state: dict[str, str], typed: str
+) -> None:
+    run_id = begun(goop, project)
+    before = asked(project)
+    words = ("delegate", "login.toml", "--input", "goal=x")
+    ended = run_on_terminal(*words, cwd=project, env=state, typed=typed)
+    assert f"Go on with {run_id}? [y/n]" in ended.out
+    assert ended.code != 0
+    assert asked(project) == before
+    assert len(goop("runs", "--all").out.splitlines()) == 1
+
+
+def test_a_default_that_lets_the_work_go_on_is_named(goop: Call, project: Path) -> None:
+    graph = project / "login.toml"
+    gate = '[gates.ship]\nneeds = ["test"]\nquestion = "Ship?"\ntimeout = "1h"\ndefault = "yes"\n'
+    graph.write_text(f"{graph.read_text()}\n{gate}")
+    checked = goop("delegate", "login.toml", "--check")
+    assert checked.code == 0
+    assert "gates.ship: the default 'yes' is the answer that starts what follows" in checked.err
 
 
 def test_a_missing_value_and_an_agent_that_is_not_there_are_refused_before_anything_runs(

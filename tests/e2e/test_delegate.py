@@ -30,6 +30,7 @@ pytestmark = pytest.mark.skipif(MISSING is not None, reason=MISSING or "")
 RECORDED = ROOT / "tests" / "documentation" / "recorded" / "delegate.json"
 _RUN = "run-5c1e09aa"
 _ERASED = "\x1b[?25h"
+_ASKS = "[y/N] "
 GRAPH = f"""\
 graph = 1
 name = "login"
@@ -143,7 +144,8 @@ def test_real_clients_plan_build_review_and_test_with_a_person_in_between(
             "test": "·",
         }
 
-        answered = goop(sandbox, model, shown, f'runs answer {run} page retry --note "Use green"')
+        answer = f'runs answer {run} page retry --note "Use green"'
+        answered = goop(sandbox, model, shown, answer, typed="y\n")
         assert answered.code == 0, answered.out
         last = goop(sandbox, model, shown, f"runs resume {run}")
 
@@ -218,7 +220,11 @@ def test_what_another_agent_wrote_arrives_as_text_and_whole(
 
 
 def goop(
-    sandbox: Sandbox, model: ScriptedModel, shown: list[dict[str, str]], words: str
+    sandbox: Sandbox,
+    model: ScriptedModel,
+    shown: list[dict[str, str]],
+    words: str,
+    typed: str = "",
 ) -> EndedOnTerminal:
     """Run `goop-mcp` on a terminal as a person does, with the model for both clients."""
     environment = sandbox.environment(
@@ -228,9 +234,12 @@ def goop(
     ended = run_command_on_terminal(
         ["/usr/bin/env", "-i", *given, str(sandbox.programs / "goop-mcp"), *shlex.split(words)],
         cwd=sandbox.project,
+        typed=typed,
     )
     # What was redrawn in place is gone at the end: the lines after it stay.
     output = ended.out.replace("\r\n", "\n").rpartition(_ERASED)[2]
+    # A terminal shows what is typed at once, here before the question.
+    output = output.removeprefix(typed).replace(_ASKS, f"{_ASKS}{typed}")
     # The digest is that of a graph with the paths of this machine.
     command = f"goop-mcp {words}".partition(" --trust")[0]
     shown.append({"command": command, "output": output})

@@ -42,6 +42,7 @@ from tests.server.connections import (
 )
 from tests.server.http.serving import served
 from tests.server.test_stdio_process import SERVE, running
+from tests.services.reporting import record, report, working_in
 from tests.workspace.projects import put_in_phase
 
 NOW = "2026-11-22T12:00:00.000Z"
@@ -204,6 +205,78 @@ def test_anything_else_is_nobodys_reply_and_the_question_stays_open(
     with connect(server, protocol_mode, elicitation=person) as client:
         assert_waits(project, merge(client))
         assert_waits(project, merge(client))
+
+
+BLOCKER = "RULE 4 DEVIATION: which database? Options: A) SQLite, B) PostgreSQL"
+DECIDE: dict[str, Any] = {"action": "decide", "task": "W1.T1"}
+
+
+@pytest.fixture
+def blocked(tmp_path: Path) -> Path:
+    """Return a project with a task that waits for a decision."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    create_project(ProjectFiles(folder), name="Shop", now=NOW)
+    put_in_phase(folder, "execute")
+    with working_in(folder) as context:
+        done = record(context, report("W1.T1", "BLOCKED", wave="1", blockers=BLOCKER))
+        assert done.status == "recorded"
+    return folder
+
+
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+@pytest.mark.parametrize(
+    ("person", "status"),
+    [
+        pytest.param(None, "waiting", id="no elicitation"),
+        pytest.param(Person(ElicitResult(action="cancel")), "waiting", id="cancel"),
+        pytest.param(Person(ElicitResult(action="decline")), "refused", id="decline"),
+        pytest.param(accepting(None), "waiting", id="accepted without content"),
+        pytest.param(accepting({"choice": ""}), "waiting", id="empty"),
+        pytest.param(accepting({"choice": "A"}), "waiting", id="another choice"),
+        pytest.param(accepting({"choice": "do not decide"}), "refused", id="negative choice"),
+    ],
+)
+def test_nothing_but_a_choice_decides_on_a_blocker(
+    blocked: Path, person: ElicitationFnT | None, status: str, protocol_mode: str
+) -> None:
+    with connect(stdio(blocked), protocol_mode, elicitation=person) as client:
+        result = client.tool("update_project", **DECIDE, choice="A")
+        standing = client.tool("project_status")
+
+    assert status_of(result) == status
+    assert standing.structured_content is not None
+    assert standing.structured_content["blockers"] == [BLOCKER]
+    log = (blocked / ".goopspec/ADL.md").read_text(encoding="utf-8")
+    chronicle = (blocked / ".goopspec/CHRONICLE.md").read_text(encoding="utf-8")
+    for text in (text_of(result), log, chronicle):
+        assert "onfirmed" not in text
+        assert "Decision: A" not in text
+
+
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_a_person_decides_on_a_blocker_and_decides_again(blocked: Path, protocol_mode: str) -> None:
+    person = accepting({"choice": "decide"})
+    with connect(stdio(blocked), protocol_mode, elicitation=person) as client:
+        wrong = client.tool("update_project", **DECIDE, choice="keep both")
+        asked = len(person.asked)
+        first = client.tool("update_project", **DECIDE, choice="A", comment="For now.")
+        second = client.tool("update_project", **DECIDE, choice="none of these")
+        standing = client.tool("project_status")
+
+    assert wrong.is_error
+    assert 'expected one of A, B, or "none of these"' in text_of(wrong)
+    assert (asked, status_of(first), status_of(second)) == (0, "done", "done")
+    assert person.asked[0].message.splitlines()[1:] == ["Decide: A) SQLite", "comment: For now."]
+    assert person.asked[1].message.splitlines()[1:] == [
+        "Decide: none of these",
+        "replaces A) SQLite (elicitation mcp 0.1.0)",
+    ]
+    assert standing.structured_content is not None
+    (decision,) = standing.structured_content["decisions"]
+    assert decision.startswith("W1.T1: none of these (elicitation mcp 0.1.0")
+    log = (blocked / ".goopspec/ADL.md").read_text(encoding="utf-8")
+    assert log.count("Confirmed: elicitation mcp 0.1.0") == 2
 
 
 def test_a_client_that_does_not_know_the_question_leaves_it_open(project: Path) -> None:

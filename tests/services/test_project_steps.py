@@ -18,6 +18,8 @@ from goop_mcp.services.project_steps import (
     take_step,
 )
 from goop_mcp.services.project_steps.taking import STEPS
+from goop_mcp.services.session_contents import NOTHING_GIVEN
+from goop_mcp.services.session_handoff import build_session_handoff
 from goop_mcp.settings import Settings
 from goop_mcp.workspace.state import ProjectState, read_state
 from tests.requirements import requirement
@@ -421,10 +423,15 @@ def test_a_person_decides_on_a_blocker(player: Player) -> None:
         player.step("decide", task="W1.T1")
     assert player.step("decide", task="W9.T9", choice="A").status == "refused"
 
-    decided = player.done("decide", task="1.1", choice="b")
+    assert player.step("decide", task="W1.T1", choice="b").status == "waiting"
+    assert len(project_status(player.context).blockers) == 1
+    decided = player.confirmed("decide", task="1.1", choice="b")
     assert "PostgreSQL" in decided.message
-    assert "reported by goop-orchestrator" in player.read("ADL.md")
+    assert "Confirmed: terminal ann" in player.read("ADL.md")
     assert project_status(player.context).blockers == ()
+    assert project_status(player.context).decisions == (
+        "W1.T1: B) PostgreSQL (terminal ann, 2026-01-20)",
+    )
 
     # A later report of the task may be blocked again.
     player.report("W1.T1", "1", status="BLOCKED", blockers="Nobody has the password")
@@ -443,7 +450,7 @@ def test_a_blocked_task_is_called_blocked_and_not_failed(player: Player) -> None
     status = project_status(player.context)
     assert "blocked: W1.T1" in status.to_markdown()
     assert status.to_dict()["reported"]["failed"] == ["W1.T1"]
-    player.done("decide", task="W1.T1", choice="A")
+    player.confirmed("decide", task="W1.T1", choice="A")
     assert "failed: W1.T1" in project_status(player.context).to_markdown()
 
 
@@ -454,20 +461,157 @@ def test_attempts_begin_again_after_a_decision(player: Player) -> None:
     player.report("W1.T1", "1", status="BLOCKED", blockers="RULE 4 DEVIATION: A) x, B) y?")
     counted = player.context.store.read(lambda reading: reading.counters(round=1, task="W1.T1"))
     assert counted
-    player.done("decide", task="W1.T1", choice="A")
+    player.confirmed("decide", task="W1.T1", choice="A")
     assert player.context.store.read(lambda reading: reading.counters(round=1, task="W1.T1")) == {}
 
 
-def test_a_strict_project_lets_only_people_decide(player: Player) -> None:
+TWO_OPTIONS = "RULE 4 DEVIATION: which database? Options: A) SQLite, B) PostgreSQL (recommended)"
+
+
+def blocked(player: Player, blockers: str = TWO_OPTIONS) -> None:
     player.executing()
-    player.report("W1.T1", "1", status="BLOCKED", blockers="RULE 4 DEVIATION: A) x, B) y?")
-    player.write("hooks.json", '{"confirm_decisions": true}')
-    asked = player.step("decide", task="W1.T1", choice="keep both")
-    assert asked.status == "waiting"
-    assert len(project_status(player.context).blockers) == 1
-    assert asked.confirmation is not None
-    assert player.answer(asked.confirmation.id).status == "done"
+    player.report("W1.T1", "1", status="BLOCKED", blockers=blockers)
+
+
+def test_a_project_that_allows_it_records_what_an_agent_decides_as_its_report(
+    player: Player,
+) -> None:
+    blocked(player)
+    player.write("hooks.json", '{"confirm_decisions": false}')
+    decided = player.done("decide", task="W1.T1", choice="A", comment="It is enough.")
+
     assert project_status(player.context).blockers == ()
+    (shown,) = project_status(player.context).decisions
+    assert shown == "W1.T1: A) SQLite. It is enough. (reported by goop-orchestrator, 2026-01-20)"
+    for text in (player.read("ADL.md"), player.read("CHRONICLE.md").split("decision for")[1]):
+        assert "eported by goop-orchestrator" in text
+    assert "no person was asked" in player.read("ADL.md")
+    # Of this decision nothing says that a person confirmed it: only the lock before it was.
+    assert player.read("ADL.md").count("Confirmed") == 1
+    assert "confirmed" not in decided.message.lower()
+
+    # A person may replace it, and an agent never what a person decided.
+    player.confirmed("decide", task="W1.T1", choice="B")
+    assert player.step("decide", task="W1.T1", choice="A").status == "waiting"
+
+
+@pytest.mark.parametrize(
+    "choice",
+    ["C", "A, B", "A B", "keep both", "1", "\u0410", "A) PostgreSQL", "yes", "recommended"],
+)
+def test_only_an_option_that_the_report_lists_is_a_choice(player: Player, choice: str) -> None:
+    blocked(player)
+    with pytest.raises(StepArgumentError, match='one of A, B, or "none of these"') as raised:
+        player.step("decide", task="W1.T1", choice=choice)
+    assert "A) SQLite; B) PostgreSQL" in str(raised.value)
+    assert len(project_status(player.context).blockers) == 1
+    assert project_status(player.context).waiting == ()
+
+
+@pytest.mark.parametrize(
+    ("choice", "answer"),
+    [
+        ("a", "A) SQLite"),
+        ("(A)", "A) SQLite"),
+        ("A.", "A) SQLite"),
+        ("A) sqlite", "A) SQLite"),
+        (" SQLite ", "A) SQLite"),
+        ("None of these.", "none of these"),
+    ],
+)
+def test_an_option_is_named_by_its_letter_its_text_or_both(
+    player: Player, choice: str, answer: str
+) -> None:
+    blocked(player)
+    player.confirmed("decide", task="W1.T1", choice=choice, comment="Ask Maria.")
+    (shown,) = project_status(player.context).decisions
+    assert shown.startswith(f"W1.T1: {answer}. Ask Maria. (")
+    assert f"Decision: {answer}. Ask Maria." in player.read("ADL.md")
+
+
+def test_each_of_several_questions_has_its_answer(player: Player) -> None:
+    second = "RULE 4 DEVIATION: which cache? Options: A) Redis, B) none"
+    blocked(player, f"{TWO_OPTIONS}\n{second}")
+    for choice in ("A", "1A", "1A, 2C", "1A, 1B", "2A, 1A"):
+        with pytest.raises(StepArgumentError, match="one of 1A, 1B, and one of 2A, 2B"):
+            player.step("decide", task="W1.T1", choice=choice)
+    player.confirmed("decide", task="W1.T1", choice="1B, 2a")
+    (shown,) = project_status(player.context).decisions
+    assert "1B) PostgreSQL (recommended); 2A) Redis" in shown
+
+
+def test_a_blocker_without_options_takes_any_text(player: Player) -> None:
+    blocked(player, "RULE 4 DEVIATION: A) x, B) y?")
+    player.confirmed("decide", task="W1.T1", choice="keep both")
+    assert "keep both" in player.read("ADL.md")
+
+
+def test_a_person_replaces_a_decision_and_both_stay(player: Player) -> None:
+    blocked(player)
+    player.confirmed("decide", task="W1.T1", choice="A", comment="For now.")
+    assert player.step("decide", choice="B").status == "refused"
+    same = player.step("decide", task="W1.T1", choice="A", comment="For now.")
+    assert same.status == "unchanged"
+
+    asked = player.step("decide", task="W1.T1", choice="B")
+    assert asked.question[2] == "replaces A) SQLite (terminal ann)"
+    assert asked.confirmation is not None
+    replaced = player.answer(asked.confirmation.id)
+    assert "It replaces A) SQLite (terminal ann, 2026-01-20" in replaced.message
+
+    log = player.read("ADL.md")
+    assert "Decision: A) SQLite. For now." in log
+    assert "Decision: B) PostgreSQL (recommended). It replaces A) SQLite (terminal ann" in log
+    assert player.read("CHRONICLE.md").count("decision for W1.T1") == 2
+    # The newest one counts, wherever decisions are shown.
+    shown = "W1.T1: B) PostgreSQL (recommended) (terminal ann, 2026-01-20)"
+    status = project_status(player.context)
+    assert (status.decisions, status.blockers) == ((shown,), ())
+    assert status.to_dict()["decisions"] == [shown]
+    assert shown in status.to_markdown()
+    built = build_session_handoff(NOTHING_GIVEN, player.context, write=True, now=NOW)
+    assert shown in built.text
+    assert "A) SQLite" not in built.text
+    assert player.drift() == []
+
+    # Also once the task has gone on with it.
+    player.report("W1.T1", "1", status="PARTIAL", summary="It is half done.")
+    player.confirmed("decide", task="W1.T1", choice="A")
+    assert project_status(player.context).decisions[0].startswith("W1.T1: A) SQLite (")
+    # And one of another blocker of the task replaces nothing.
+    player.report("W1.T1", "1", status="BLOCKED", blockers="Which color?")
+    player.confirmed("decide", task="W1.T1", choice="green")
+    assert [each.split(" (")[0] for each in project_status(player.context).decisions] == [
+        "W1.T1: green",
+        "W1.T1: A) SQLite",
+    ]
+
+
+def test_a_refused_replacement_leaves_the_decision(player: Player) -> None:
+    blocked(player)
+    player.confirmed("decide", task="W1.T1", choice="A")
+    asked = player.step("decide", task="W1.T1", choice="B")
+    assert asked.confirmation is not None
+    assert player.answer(asked.confirmation.id, accept=False).status == "refused"
+    assert project_status(player.context).decisions[0].startswith("W1.T1: A) SQLite (")
+
+
+def test_a_question_is_about_the_blocker_that_was_shown(player: Player) -> None:
+    blocked(player)
+    asked = player.step("decide", task="W1.T1", choice="A")
+    assert asked.confirmation is not None
+    # The same words again, after something else: what was asked may have become another matter.
+    player.report("W1.T1", "1", status="PARTIAL", summary="I went on.")
+    player.report("W1.T1", "1", status="BLOCKED", blockers=TWO_OPTIONS, summary="Still.")
+    assert player.answer(asked.confirmation.id).status == "refused"
+    assert len(project_status(player.context).blockers) == 1
+
+    for seen in ("0" * 64, "x"):
+        shown = player.step("decide", task="W1.T1", choice="A", seen=seen)
+        assert "is another one than was shown" in shown.message
+    player.confirmed("decide", task="W1.T1", choice="A", seen="")
+    late = player.step("decide", task="W1.T1", choice="B", seen="")
+    assert "No blocker waits for a decision on W1.T1: it was decided" in late.message
 
 
 def test_an_open_task_is_left_only_when_a_person_says_so(player: Player) -> None:

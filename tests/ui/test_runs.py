@@ -30,6 +30,10 @@ def test_a_person_answers_the_gate_of_a_run(
     expect(page.get_by_role("img", name="The graph login")).to_be_visible()
 
     page.get_by_label("Note for whoever goes on").fill("Not on a Friday")
+    # Which answer that would be, nobody knows.
+    page.get_by_label("Note for whoever goes on").press("Enter")
+    expect(page.get_by_role("heading", name="Waiting for a person")).to_be_visible()
+    expect(page.locator("#notes .note")).to_have_count(0)
     page.get_by_role("button", name="yes", exact=True).click()
     person.type_code(page)
     expect(page.get_by_text("ship: yes.")).to_be_visible()

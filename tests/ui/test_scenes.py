@@ -170,12 +170,11 @@ def test_a_reload_in_the_middle_of_an_edit_loses_nothing(
     ui = start("rule_4")
     page = visit(ui).new_page()
     page.goto("./")
-    page.get_by_label("another answer").check()
-    page.get_by_role("textbox", name="Other answer").fill("Ask Maria first")
-    page.get_by_label("Comment").first.fill("She knows the handbook")
+    page.get_by_label("none of these").check()
+    page.get_by_label("Comment").first.fill("Ask Maria first")
     page.reload()
-    expect(page.get_by_role("textbox", name="Other answer")).to_have_value("Ask Maria first")
-    expect(page.get_by_label("another answer")).to_be_checked()
+    expect(page.get_by_label("Comment").first).to_have_value("Ask Maria first")
+    expect(page.get_by_label("none of these")).to_be_checked()
 
     # A change that comes meanwhile does not take the text away either.
     reply = full_texts.report("W2.T2", of=(3, 2), summary="Anchors are found")
@@ -183,12 +182,78 @@ def test_a_reload_in_the_middle_of_an_edit_loses_nothing(
         context = RoutingContext.from_dict({})
         record_report(reply, context, project, check_workspace=False, now=NOW)
     expect(page.get_by_text("There is something new")).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.get_by_role("textbox", name="Other answer")).to_have_value("Ask Maria first")
+    expect(page.get_by_label("Comment").first).to_have_value("Ask Maria first")
 
     page.get_by_role("button", name="Decide").click()
     expect(page.locator(".note.done")).to_contain_text("Ask Maria first")
     # What was sent is not offered again.
     assert page.evaluate("Object.keys(sessionStorage).length") == 0
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_no_answer_is_chosen_before_a_person_chooses(
+    start: Start, visit: Visit, tmp_path: Path, script: bool
+) -> None:
+    ui = start("rule_4")
+    page = visit(ui, java_script_enabled=script).new_page()
+    page.goto("./")
+    assert page.locator("input[type=radio]:checked").count() == 0
+    page.get_by_role("button", name="Decide").click()
+    page.get_by_label("Comment").first.press("Enter")
+    # The browser asks for a choice, and sends nothing.
+    expect(page.locator("#notes .note")).to_have_count(0)
+    with opened(tmp_path / "linkcheck") as project:
+        assert len(project_status(project).blockers) == 1
+
+    # Neither is that of an earlier blocker of the task, once its agent asks something else.
+    page.get_by_label("B) Take several folders").check()
+    page.get_by_label("Comment").first.fill("of the first question")
+    blockers = "RULE 4 DEVIATION: which links? Options: A) all, B) none"
+    reply = full_texts.report(
+        "W2.T1", "BLOCKED", of=(3, 2), summary="Which links?", blockers=blockers, next_agent="user"
+    )
+    with opened(tmp_path / "linkcheck") as project:
+        context = RoutingContext.from_dict({})
+        record_report(reply, context, project, check_workspace=False, now=NOW)
+    page.goto("./")
+    expect(page.get_by_text("A) all", exact=True)).to_be_visible()
+    assert page.locator("input[type=radio]:checked").count() == 0
+    expect(page.get_by_label("Comment").first).to_have_value("")
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_return_in_a_text_field_confirms_nothing(
+    start: Start, visit: Visit, tmp_path: Path, script: bool
+) -> None:
+    ui = start("blueprint")
+    person = visit(ui, java_script_enabled=script)
+    page = person.new_page()
+    page.goto("./")
+    page.get_by_role("button", name="Lock the specification").click()
+    page.get_by_label("Comment").fill("Looks good")
+    page.get_by_label("Comment").press("Enter")
+    expect(page.get_by_role("button", name="Lock", exact=True)).to_be_visible()
+    assert state_of(tmp_path / "linkcheck")[1] is False
+    page.get_by_role("button", name="Lock", exact=True).click()
+    person.type_code(page)
+    expect(page.locator(".note.done")).to_contain_text("is locked")
+
+
+def test_a_person_replaces_a_decision(start: Start, visit: Visit, tmp_path: Path) -> None:
+    ui = start("rule_4")
+    page = visit(ui).new_page()
+    page.goto("./")
+    page.get_by_label("A) Read one folder only").check()
+    page.get_by_role("button", name="Decide").click()
+    expect(page.get_by_role("heading", name="Decided")).to_be_visible()
+    page.locator("summary", has_text="A) Read one folder only").click()
+    page.get_by_label("B) Take several folders").check()
+    page.get_by_role("button", name="Replace the decision").click()
+    expect(page.locator(".note.done")).to_contain_text("It replaces A) Read one folder only")
+    expect(page.locator("summary", has_text="B) Take several folders")).to_be_visible()
+    log = (tmp_path / "linkcheck" / ".goopspec" / "ADL.md").read_text()
+    assert "Decision: A) Read one folder only" in log
+    assert "Decision: B) Take several folders" in log
 
 
 def test_two_people_decide_one_thing(start: Start, visit: Visit) -> None:
@@ -274,11 +339,11 @@ def test_a_server_that_ends_is_noticed_and_nothing_typed_is_lost(
     ui = start("rule_4")
     page = visit(ui).new_page()
     page.goto("./")
-    page.get_by_role("textbox", name="Other answer").fill("Ask Maria first")
+    page.get_by_label("Comment").first.fill("Ask Maria first")
     ui.process.terminate()
     ui.process.wait(timeout=30)
     expect(page.get_by_text("The server does not answer")).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.get_by_role("textbox", name="Other answer")).to_have_value("Ask Maria first")
+    expect(page.get_by_label("Comment").first).to_have_value("Ask Maria first")
 
 
 def test_without_a_terminal_nobody_can_change_anything(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+from httpx2 import Response
+from lxml import html
+
 from goop_mcp.services.project_status import project_status
 from goop_mcp.services.project_steps import ProjectStep, take_step
 from tests.workbench.browsing import Browser, browse, text_of
@@ -101,6 +104,88 @@ def test_a_person_decides_a_blocker(tmp_path: Path) -> None:
     log = (tmp_path / ".goopspec" / "ADL.md").read_text()
     assert "Both are read." in log
     assert "workbench " in log
+
+
+def decision_forms(page: Response) -> list[html.FormElement]:
+    """Return the forms of decisions on a page."""
+    forms = html.document_fromstring(page.text).forms
+    return [each for each in forms if each.fields.get("action") == "decide"]
+
+
+def test_the_form_of_a_decision_chooses_nothing_and_takes_what_is_offered(tmp_path: Path) -> None:
+    play_until(tmp_path, "rule_4")
+    with browse(tmp_path) as browser:
+        page = browser.get("/")
+        (form,) = decision_forms(page)
+        seen = form.fields["seen"]
+        given = {"action": "decide", "task": "W2.T1", "seen": seen}
+        refused = [
+            browser.post("/steps", {**given, **more})
+            for more in (
+                {},
+                {"choice-1": ""},
+                {"choice-1": "C"},
+                {"choice-1": "Ask Maria first"},
+                {"choice-1": "A", "choice-2": "B"},
+                {"choice-1": "A", "seen": "0" * 64},
+            )
+        ]
+        still = browser.get("/")
+        done = browser.post("/steps", {**given, "choice-1": "none of these", "comment": "Ask."})
+
+    assert form.xpath(".//input[@checked]") == []
+    assert not form.xpath(".//input[@type='radio'][not(@required)]")
+    assert form.get("autocomplete") == "off"
+    for each in refused[:5]:
+        assert 'one of A, B, or "none of these"' in text_of(each, "#notes")
+    assert "another one than was shown" in text_of(refused[5], "#notes")
+    assert "W2.T1" in text_of(still, "#blockers-title ~ form")
+    assert "none of these. Ask." in text_of(done, "#notes")
+    assert "W2.T1: none of these. Ask. (workbench " in text_of(done, "#decided-title ~ details")
+
+
+def test_a_form_of_before_replaces_no_decision_and_one_that_shows_it_does(tmp_path: Path) -> None:
+    play_until(tmp_path, "rule_4")
+    with browse(tmp_path) as browser:
+        (form,) = decision_forms(browser.get("/"))
+        given = {"action": "decide", "task": "W2.T1"}
+        old = {**given, "seen": form.fields["seen"]}
+        browser.post("/steps", {**old, "choice-1": "A"})
+        late = browser.post("/steps", {**old, "choice-1": "B"})
+        (made,) = decision_forms(browser.get("/"))
+        new = {**given, "seen": made.fields["seen"]}
+        replaced = browser.post("/steps", {**new, "choice-1": "B"})
+        twice = browser.post("/steps", {**new, "choice-1": "A"})
+
+    assert "No blocker waits for a decision on W2.T1: it was decided" in text_of(late, "#notes")
+    assert "It replaces A) Read one folder only (recommended) (workbench " in text_of(
+        replaced, "#notes"
+    )
+    assert "it was decided, W2.T1: B) Take several folders" in text_of(twice, "#notes")
+    log = (tmp_path / ".goopspec" / "ADL.md").read_text()
+    assert "Decision: A) Read one folder only" in log
+    assert "Decision: B) Take several folders" in log
+
+
+def test_no_list_has_an_entry_chosen_and_no_button_is_pressed_by_return(tmp_path: Path) -> None:
+    play_until(tmp_path, "blueprint")
+    with browse(tmp_path) as browser:
+        page = browser.get("/")
+        address = question_of(browser, "lock_spec")
+        question = browser.get(address)
+        odd = [browser.post(address, {"answer": each}) for each in ("", "maybe", "YES")]
+
+    selects = html.document_fromstring(page.text).cssselect("select")
+    for select in selects:
+        first = select.cssselect("option")[0]
+        assert (first.get("value"), first.get("selected")) == ("", None)
+        assert select.get("required") is not None
+    (form,) = html.document_fromstring(question.text).cssselect("main form")
+    button = form.cssselect("button")[0]
+    assert None not in {button.get("disabled"), button.get("hidden")}
+    assert len(selects) > 1
+    assert [each.status_code for each in odd] == [400, 400, 400]
+    assert state_of(tmp_path)[1] is False
 
 
 def test_two_people_decide_one_thing_and_the_second_is_shown_who_was_first(tmp_path: Path) -> None:

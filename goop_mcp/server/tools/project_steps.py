@@ -14,6 +14,7 @@ from goop_mcp.errors import ProjectElsewhereError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import step_answer
 from goop_mcp.server.asking import (
+    NOBODYS_REPLY,
     ElicitedQuestion,
     ElicitedReply,
     ask,
@@ -23,19 +24,19 @@ from goop_mcp.server.asking import (
 )
 from goop_mcp.server.models import StepModel
 from goop_mcp.server.permissions import name_of_caller
+from goop_mcp.store.records import REPORTED_BY
 from goop_mcp.workspace.layout import FOLDER
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
     from goop_mcp.services.project_steps import ProjectStep, StepResult
+    from goop_mcp.services.runs import WaitingStep
 
 __all__ = ["StepTools"]
 
 _NAME = 200
 _TEXT = 2_000
 _MOST_TASKS = 100
-# A form offers two choices: a gate with more answers is answered elsewhere.
-_TWO = 2
 
 _Action = Annotated[
     Literal[
@@ -88,6 +89,18 @@ _Tasks = Annotated[
     Field(description="accept, reject: tasks to do again.", max_length=_MOST_TASKS),
 ]
 _Name = Annotated[str | None, Field(description="Of the project or round.", max_length=_NAME)]
+
+
+def _still_waiting(waiting: "WaitingStep", *, is_declined: bool) -> "StepResult":
+    """Return that a step of a run still waits: a closed or declined dialog decides nothing."""
+    why = "The person declined to decide. " if is_declined else ""
+    message = f"{why}{waiting.task} waits for a person, who runs `{waiting.command}`:"
+    return services.project_steps.StepResult(
+        status="waiting",
+        action="decide",
+        message=f"{message} {waiting.question}",
+        command=waiting.command,
+    )
 
 
 class StepTools:
@@ -152,26 +165,21 @@ class StepTools:
         by, via = f"{client}{token}", f"elicitation {client}{token}"
 
         earlier = earlier_reply(ctx)
-        if (
-            earlier is not None
-            and earlier.about is not None
-            and earlier.reply is not ElicitedReply.NOBODY
-        ):
+        if earlier is not None and earlier.about is not None and not earlier.reply.is_nobodys:
             return step_answer(await self._answer(earlier.about, earlier.reply, via=via))
 
-        # Somebody who did not reply is not asked again by the same call.
+        # A person who did not reply is not asked again by the same call.
         asks = earlier is None and can_ask(ctx)
         result = await self._take(step, by=by, can_ask=asks)
         if asks and result.confirmation is not None and result.choices is not None:
-            positive, negative = result.choices
-            question = ElicitedQuestion(lines=result.question, positive=positive, negative=negative)
+            question = ElicitedQuestion(lines=result.question, choices=result.choices)
             reply = await ask(ctx, question, about=result.confirmation.id)
             if isinstance(reply, InputRequiredResult):
                 return reply
-            if reply is not ElicitedReply.NOBODY:
+            if not reply.is_nobodys:
                 return step_answer(await self._answer(result.confirmation.id, reply, via=via))
 
-            # A decision is recorded without a person if nobody can be asked.
+            # Nobody can be asked: a project may let the agent's decision be recorded as such.
             result = await self._take(step, by=by, can_ask=False)
 
         return step_answer(result)
@@ -179,42 +187,40 @@ class StepTools:
     async def _decide(
         self, run: str, task: str, choice: str | None, *, note: str, ctx: Context[Any, Any]
     ) -> Annotated[CallToolResult, StepModel] | InputRequiredResult:
-        """Answer a gate of a run, which a person does, or decide about a task that waits."""
-        store = self._application.writing_context().store
+        """Ask a person about a step of a run that waits; the agent may propose an answer.
+
+        A project may let an agent's answer be recorded as reported by it.
+        """
+        application = self._application
+        store = application.writing_context().store
         client = name_of_client(ctx) or "a client"
         waiting = await anyio.to_thread.run_sync(services.runs.waiting_step, store, run, task)
-        answers = waiting.answers
-        command = waiting.command
-        # To take unaccepted work as done is as much a person's decision as a gate is.
-        if waiting.is_gate or choice == "accept":
-            first, second = (answers[0], answers[1]) if waiting.is_gate else ("accept", "fail")
-            question = ElicitedQuestion(
-                lines=(f"Run {run}, {task}:", waiting.question), positive=first, negative=second
-            )
-            earlier = earlier_reply(ctx)
-            reply: ElicitedReply | InputRequiredResult = ElicitedReply.NOBODY
-            if earlier is not None:
-                reply = earlier.reply
-            elif len(answers) == _TWO or not waiting.is_gate:
-                reply = await ask(ctx, question, about=0) if can_ask(ctx) else reply
-            if isinstance(reply, InputRequiredResult):
-                return reply
-            if reply is ElicitedReply.NOBODY:
-                message = f"{task} waits for a person, who runs `{command}`: {waiting.question}"
-                return step_answer(
-                    services.project_steps.StepResult(
-                        status="waiting", action="decide", message=message, command=command
-                    )
-                )
-            choice = first if reply is ElicitedReply.ACCEPTED else second
-            client = f"a person at {client}"
+        if choice is not None and choice not in waiting.answers:
+            raise ToolError(waiting.refusal(choice))
 
-        if choice not in answers:
-            raise ToolError(f"choice is {choice!r}; expected one of {', '.join(answers)}")
+        earlier, reply = earlier_reply(ctx), NOBODYS_REPLY
+        if earlier is not None:
+            reply = earlier.reply
+        elif can_ask(ctx):
+            # The note goes to whoever goes on, so that the person sees it.
+            lines = (f"Run {run}, {task}:", waiting.question, *([f"Note: {note}"] if note else []))
+            question = ElicitedQuestion(lines=lines, choices=waiting.answers)
+            asked = await ask(ctx, question, about=0)
+            if isinstance(asked, InputRequiredResult):
+                return asked
+            reply = asked
 
-        decide = partial(services.runs.decide, store, run, task, choice, by=client, note=note)
+        who = f"a person at {client}"
+        if reply.is_nobodys and choice is not None:
+            context = application.project_context
+            if await anyio.to_thread.run_sync(services.project_steps.agents_may_decide, context):
+                reply, who = ElicitedReply(choice=choice), f"{REPORTED_BY}{client}"
+        if reply.choice is None or reply.choice not in waiting.answers:
+            return step_answer(_still_waiting(waiting, is_declined=reply.is_declined))
+
+        decide = partial(services.runs.decide, store, run, task, reply.choice, by=who, note=note)
         state = await anyio.to_thread.run_sync(decide)
-        message = f"{task}: {choice}. The run is {state.replace('_', ' ')}."
+        message = f"{task}: {reply.choice}, {who}. The run is {state.replace('_', ' ')}."
 
         return step_answer(
             services.project_steps.StepResult(status="done", action="decide", message=message)
@@ -246,7 +252,8 @@ class StepTools:
             return services.project_steps.answer_confirmation(
                 self._application.writing_context(),
                 id,
-                accept=reply is ElicitedReply.ACCEPTED,
+                # The other choice refuses the step, as a no to the question does.
+                accept=reply.is_first,
                 via=via,
                 now=written(utc_now()),
             )

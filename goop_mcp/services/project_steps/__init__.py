@@ -5,6 +5,7 @@ place (`taking`) then asks for a confirmation, or writes everything at once. So 
 cannot do the same step twice, and nothing is ever half done.
 """
 
+from goop_mcp.services.project_steps.choices import NONE_OF_THESE
 from goop_mcp.services.project_steps.creation import create
 from goop_mcp.services.project_steps.model import (
     ProjectStep,
@@ -21,10 +22,16 @@ from goop_mcp.services.project_steps.offers import (
     open_confirmation,
     step_offers,
 )
-from goop_mcp.services.project_steps.taking import ACTIONS, answer_confirmation, take_step
+from goop_mcp.services.project_steps.taking import (
+    ACTIONS,
+    agents_may_decide,
+    answer_confirmation,
+    take_step,
+)
 
 __all__ = [
     "ACTIONS",
+    "NONE_OF_THESE",
     "BlockedTask",
     "OfferedStep",
     "OpenConfirmation",
@@ -32,6 +39,7 @@ __all__ = [
     "StepArgumentError",
     "StepOffers",
     "StepResult",
+    "agents_may_decide",
     "answer_confirmation",
     "create",
     "open_confirmation",

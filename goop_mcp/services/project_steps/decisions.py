@@ -1,14 +1,19 @@
 """The person's answer to a blocker."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
 from goop_mcp.messages.rendering import gate_blocked, notice, warning
 from goop_mcp.redaction import redact
-from goop_mcp.routing.deviations import parse_deviations
+from goop_mcp.services.decided import MadeDecision
+from goop_mcp.services.project_snapshot import envelope_of
+from goop_mcp.services.project_steps.choices import Choices
 from goop_mcp.services.project_steps.model import (
     MOST_OF_A_REASON,
     NotDone,
     Plan,
     Stage,
-    StepArgumentError,
     StepQuestion,
     digest_of,
     question_lines,
@@ -18,75 +23,176 @@ from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.file_changes import GuardedWrite
+from goop_mcp.workspace.report_index import blocker_of
 
-__all__ = ["decide"]
+__all__ = ["AskedBlocker", "decide", "decided_blockers", "open_blockers"]
+
+_SHOWN = 200
+_SHOWN_ANSWER = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedBlocker:
+    """A blocker that a decision is about.
+
+    `key` is its task, or the agent in parentheses. `replaces` is the decision that was made on it,
+    None if there is none yet.
+    """
+
+    key: str
+    text: str
+    revision: int
+    replaces: MadeDecision | None = None
+
+    @property
+    def digest(self) -> str:
+        """What identifies exactly this blocker, with the decision that there is."""
+        made = self.replaces.id if self.replaces is not None else 0
+        return digest_of(self.key, self.text, str(self.revision), str(made))
 
 
 def decide(stage: Stage) -> Plan | NotDone:
-    """Answer what a blocker asks; the blocker is none any more, and its task stays open."""
-    blocked = stage.snapshot.records.blocked
-    if not blocked:
+    """Answer what a blocker asks; the blocker is none any more, and its task stays open.
+
+    A decision that was made may be replaced by a person; both are kept, and the newer one counts.
+    """
+    step, asked = stage.step, _asked_blocker(stage)
+    if isinstance(asked, NotDone):
+        return asked
+    made = asked.replaces
+    if step.seen not in (None, asked.digest) and (step.seen or made is not None):
+        return _seen_before(asked)
+
+    choices = Choices(asked.text)
+    choice, words = choices.read(step.choice)
+    answer = redact(words).text
+    given = redact(excerpt(step.comment, MOST_OF_A_REASON)).text if step.comment else ""
+    if made is not None and (made.answer, made.comment or "") == (answer, given):
         return NotDone(
-            message=warning("No blocker waits for a decision.", command="goop-mcp status"),
-            missing=("a task with a blocker",),
-            command="goop-mcp status",
+            message=notice("Decision", f"It was decided so before: {made}."), unchanged=True
         )
 
-    keys = list(blocked)
-    if stage.step.task is not None:
-        wanted = normal_task_id(stage.step.task)
-        keys = [key for key in keys if key == wanted]
-    if stage.step.blocker is not None:
-        # A caller copies the text, or a part of it, from a decision or the status.
-        part = " ".join(stage.step.blocker.split()).lower()
-        keys = [key for key in keys if part in " ".join(blocked[key].text.split()).lower()]
-    if len(keys) != 1:
-        listed = tuple(f"{key}: {excerpt(each.text, 200)}" for key, each in blocked.items())
-        return NotDone(
-            message=gate_blocked(
-                "Which blocker? Name its task." if keys else "There is no such blocker.",
-                details=listed,
-            ),
-            missing=listed,
-        )
-
-    key = keys[0]
-    choice = (stage.step.choice or "").strip()
-    questions = parse_deviations(blocked[key].text)
-    options = {option.letter.upper(): option.text for each in questions for option in each.options}
-    if not choice:
-        expected = f"one of {', '.join(options)}, or a text" if options else "a text"
-        raise StepArgumentError(f"choice is missing; expected {expected}")
-
-    letter = choice.rstrip(").").upper()
-    answer = redact(
-        f"{letter}) {options[letter]}" if letter in options else excerpt(choice, MOST_OF_A_REASON)
-    ).text
-    comment = (
-        f" {redact(excerpt(stage.step.comment, MOST_OF_A_REASON)).text}"
-        if stage.step.comment
-        else ""
-    )
-    what = excerpt(questions[0].text if questions else blocked[key].text, 300)
+    comment = f" {given}" if given else ""
+    before = f" It replaces {made.answer} ({made.via}, {made.at})." if made is not None else ""
+    about = [f"replaces {excerpt(made.answer, _SHOWN_ANSWER)} ({made.via})"] if made else []
+    about += [f"comment: {given}"] if given else []
+    what = excerpt(choices.text, 300)
 
     def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         # What was tried before the decision says nothing about what is tried after it.
-        reset_counters(writing, [key])
+        reset_counters(writing, [asked.key])
         return ()
 
     return Plan(
         message=notice(
-            "Decision Recorded",
-            f"{key}: {answer}.{comment}",
+            "Decision Replaced" if made is not None else "Decision Recorded",
+            f"{asked.key}: {answer}.{comment}{before}",
             "Next: give the task to its agent again, with this decision.",
         ),
-        entry=f"decision for {key}: {answer}",
-        log=f"{key}: {what} Decision: {answer}.{comment}",
+        entry=f"decision for {asked.key}: {answer}"
+        + (", which replaces an earlier one" if made else ""),
+        log=f"{asked.key}: {what} Decision: {answer}.{comment}{before}",
         asks=StepQuestion(
-            lines=question_lines(f"{key}: {what}", f"Decide: {answer}"),
+            lines=question_lines(f"{asked.key}: {what}", f"Decide: {answer}", "; ".join(about)),
             choices=("decide", "do not decide"),
-            subject=digest_of(key, blocked[key].text, answer),
-            key=key,
+            subject=digest_of(asked.digest, answer),
+            key=asked.key,
+        ),
+        step=replace(
+            step, choice=choice, answer=answer, replaces=made.id if made is not None else None
         ),
         then=then,
     )
+
+
+def open_blockers(stage: Stage) -> Iterator[AskedBlocker]:
+    """Yield the blockers that wait for a decision, newest first."""
+    for key, each in stage.snapshot.records.blocked.items():
+        yield AskedBlocker(key=key, text=each.text, revision=each.revision)
+
+
+def decided_blockers(stage: Stage) -> Iterator[AskedBlocker]:
+    """Yield the blockers that were decided on while they are the last word of their tasks."""
+    blocked = stage.snapshot.report_index.records.blocked
+    for made in stage.snapshot.decisions:
+        blocker = blocked.get(made.task)
+        if blocker is not None and blocker.revision <= made.revision:
+            yield AskedBlocker(
+                key=made.task, text=blocker.text, revision=blocker.revision, replaces=made
+            )
+
+
+def _asked_blocker(stage: Stage) -> AskedBlocker | NotDone:
+    """Return the blocker that the step names: an open one, or else one that was decided on."""
+    blocked = list(open_blockers(stage))
+    decided = list(decided_blockers(stage))
+    found = _named(stage, blocked)
+    if not found and (stage.step.task is not None or stage.step.blocker is not None):
+        found = _named(stage, decided) or _decided_earlier(stage)
+    if len(found) == 1:
+        return found[0]
+
+    listed = tuple(f"{each.key}: {excerpt(each.text, _SHOWN)}" for each in blocked)
+    if not blocked:
+        made = [f"{each.replaces}; to replace it: --task {each.key}" for each in decided]
+        return NotDone(
+            message=warning(
+                "\n".join(["No blocker waits for a decision.", *made]), command="goop-mcp status"
+            ),
+            missing=("a task with a blocker",),
+            command="goop-mcp status",
+        )
+
+    return NotDone(
+        message=gate_blocked(
+            "Which blocker? Name its task." if found else "There is no such blocker.",
+            details=listed,
+        ),
+        missing=listed,
+    )
+
+
+def _named(stage: Stage, blockers: Iterable[AskedBlocker]) -> list[AskedBlocker]:
+    """Return those of `blockers` that the step names, by their task or a part of their text."""
+    found = list(blockers)
+    if stage.step.task is not None:
+        wanted = normal_task_id(stage.step.task)
+        found = [each for each in found if each.key == wanted]
+    if stage.step.blocker is not None:
+        # A caller copies the text, or a part of it, from a decision or the status.
+        part = " ".join(stage.step.blocker.split()).lower()
+        found = [each for each in found if part in " ".join(each.text.split()).lower()]
+
+    return found
+
+
+def _decided_earlier(stage: Stage) -> list[AskedBlocker]:
+    """Return the blocker of the named task on which a decision was made before it was gone on."""
+    wanted = normal_task_id(stage.step.task or "")
+    made = next((each for each in reversed(stage.snapshot.decisions) if each.task == wanted), None)
+    if made is None:
+        return []
+
+    reports = stage.reading.reports(round=stage.round)
+    of_task = (
+        each
+        for each in reports
+        if each.revision <= made.revision and normal_task_id(each.task_id or "") == wanted
+    )
+    texts = ((each, blocker_of(each, envelope_of(each))) for each in of_task)
+    return [
+        AskedBlocker(key=wanted, text=text, revision=each.revision, replaces=made)
+        for each, text in islice(texts, 1)
+        if text is not None
+    ]
+
+
+def _seen_before(asked: AskedBlocker) -> NotDone:
+    """Return the answer to a form that shows what is not so any more."""
+    text = (
+        f"{asked.key}: the blocker is another one than was shown. Nothing was decided; look at it"
+        " again."
+        if asked.replaces is None
+        else f"No blocker waits for a decision on {asked.key}: it was decided, {asked.replaces}."
+    )
+    return NotDone(message=warning(text), missing=(f"{asked.key}: {excerpt(asked.text, _SHOWN)}",))

@@ -57,7 +57,10 @@ class ProjectStep:
     `action` is one of ACTIONS. `phase`, `force` and `reason` belong to start_phase, `gate` and
     `reason` to skip_gate, `reason` to amend_spec, `note` to checkpoint, `id` to resume, `task` or
     `blocker` with `choice` and `comment` to decide, `outcome` (accept, accept_with_issues, reject),
-    `comment` and, for a rejection, `tasks` to accept, `name` to init and start_round.
+    `comment` and, for a rejection, `tasks` to accept, `name` to init and start_round. `seen` is the
+    digest of the blocker that a form showed, "" for one that shows no digest; None where a question
+    about it follows. decide sets `answer`, the choice in words, and `replaces`, the number of the
+    decision that it replaces.
     """
 
     action: str
@@ -74,6 +77,9 @@ class ProjectStep:
     outcome: str | None = None
     tasks: tuple[str, ...] = ()
     name: str | None = None
+    seen: str | None = None
+    answer: str | None = None
+    replaces: int | None = None
 
     def to_json(self) -> str:
         """Return the given arguments as JSON, for a confirmation; `step_from_json` reads it."""
@@ -159,8 +165,9 @@ class Plan:
 
     `entry` is its line in CHRONICLE.md, `log` its entry in ADL.md, None for a step that decides
     nothing. `spec` is the new text of SPEC.md. `keeps` are the texts to keep for later
-    comparison, by document and step. `then` adds the other rows and returns
-    the other files to write.
+    comparison, by document and step. `step` is the step as a request for its confirmation keeps it,
+    None if that is as it was asked for. `then` adds the other rows and returns the other files to
+    write.
     """
 
     message: str
@@ -171,6 +178,7 @@ class Plan:
     undo: str | None = None
     spec: str | None = None
     keeps: Mapping[tuple[str, KeptStep], str] = field(default_factory=dict)
+    step: ProjectStep | None = None
     then: Callable[[WriteTransaction], tuple[GuardedWrite, ...]] | None = None
 
 

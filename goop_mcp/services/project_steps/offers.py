@@ -6,9 +6,14 @@ from typing import Final
 
 from goop_mcp.errors import GoopError
 from goop_mcp.redaction import redact_structure
-from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in
+from goop_mcp.services.project_steps.choices import Choices
+from goop_mcp.services.project_steps.decisions import (
+    AskedBlocker,
+    decided_blockers,
+    open_blockers,
+)
 from goop_mcp.services.project_steps.model import (
     Plan,
     ProjectStep,
@@ -68,26 +73,31 @@ class OfferedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockedTask:
-    """A task that waits for a decision: what blocks it, and the options by letter, which may be {}.
+    """A task that waits for a decision, or on whose blocker there is one.
 
-    `default` is the letter of the option that the agent recommends, None without one.
+    `questions` are those that list options, each as its options by what is answered (`A`, or `1A`
+    where there are several questions); without any, the answer is a text. `digest` identifies what
+    is shown. `decision` is the one that was made, None if there is none yet.
     """
 
     task: str
     text: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    default: str | None = None
+    digest: str
+    questions: tuple[Mapping[str, str], ...] = ()
+    decision: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOffers:
     """The possible steps, the tasks that wait for a decision, and the phases that may be forced.
 
-    `refused` is why no step is possible at all, None if there is no such reason.
+    `decided` are tasks on whose blockers there is a decision, which may be replaced. `refused` is
+    why no step is possible at all, None if there is no such reason.
     """
 
     steps: tuple[OfferedStep, ...] = ()
     blocked: tuple[BlockedTask, ...] = ()
+    decided: tuple[BlockedTask, ...] = ()
     phases: tuple[str, ...] = ()
     refused: str | None = None
 
@@ -126,19 +136,6 @@ def step_offers(
         if isinstance(stage, str):
             return StepOffers(refused=stage)
 
-        blocked: list[BlockedTask] = []
-        for task, blocker in stage.snapshot.records.blocked.items():
-            questions = parse_deviations(blocker.text)
-            options = [option for each in questions for option in each.options]
-            blocked.append(
-                BlockedTask(
-                    task=task,
-                    text=blocker.text,
-                    options={option.letter: option.text for option in options},
-                    default=next((option.letter for option in options if option.recommended), None),
-                )
-            )
-
         state = stage.state
         others = tuple(each for each in PHASES[state.profile] if each != state.phase)
         moves = tuple(ProjectStep(action="start_phase", phase=each) for each in others)
@@ -157,9 +154,28 @@ def step_offers(
                     )
                 )
 
-        return StepOffers(steps=tuple(steps), blocked=tuple(blocked), phases=others)
+        return StepOffers(
+            steps=tuple(steps),
+            blocked=tuple(map(_blocked_task, open_blockers(stage))),
+            decided=tuple(map(_blocked_task, decided_blockers(stage))),
+            phases=others,
+        )
 
     return redact_structure(project_context.store.read(ask))[0]
+
+
+def _blocked_task(asked: AskedBlocker) -> BlockedTask:
+    choices = Choices(asked.text)
+    return BlockedTask(
+        task=asked.key,
+        text=asked.text,
+        digest=asked.digest,
+        questions=tuple(
+            {label: option.text for label, option in choices.labelled(number)}
+            for number in range(1, len(choices.questions) + 1)
+        ),
+        decision=str(asked.replaces) if asked.replaces is not None else None,
+    )
 
 
 def open_confirmation(
@@ -178,7 +194,7 @@ def open_confirmation(
         step = step_from_json(asked.action, asked.arguments)
         summary = (asked.summary,)
         if asked.status != "open":
-            problem = f"it was answered before: {asked.status}, {asked.via or 'nobody is named'}"
+            problem = f"it was answered before: {asked.outcome}, {asked.via or 'nobody is named'}"
             return OpenConfirmation(
                 asked=asked, step=step, question=summary, choices=None, problem=problem
             )

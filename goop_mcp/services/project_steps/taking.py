@@ -36,7 +36,7 @@ from goop_mcp.services.project_steps.rounds import accept, reopen_round, start_r
 from goop_mcp.services.round_closing import keep_document, spec_path
 from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
-from goop_mcp.store.records import Confirmation, NewConfirmation, NewEvent
+from goop_mcp.store.records import REPORTED_BY, Confirmation, Event, NewConfirmation, NewEvent
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import Finding
 from goop_mcp.validation.rules import run_checks
@@ -52,7 +52,14 @@ from goop_mcp.workspace.state import ProjectState, read_state
 from goop_mcp.workspace.state_changes import StateChange, writable_state
 from goop_mcp.workspace.state_writing import plan_state
 
-__all__ = ["ACTIONS", "STEPS", "answer_confirmation", "stage_for", "take_step"]
+__all__ = [
+    "ACTIONS",
+    "STEPS",
+    "agents_may_decide",
+    "answer_confirmation",
+    "stage_for",
+    "take_step",
+]
 
 STEPS: Final[Mapping[str, Callable[[Stage], Plan | NotDone]]] = {
     "start_phase": start_phase,
@@ -95,10 +102,11 @@ def take_step(
 ) -> StepResult:
     """Do `step`, or ask for the confirmation it needs, or return why it is not possible.
 
-    `by` is the agent or person who wants it. `can_ask` states that somebody can be asked at once;
-    only `decide` depends on it, which is recorded as reported by `by` where nobody can be. `now` is
-    ISO 8601 in UTC. Raises StepArgumentError, UnknownNameError, StoreError and WorkspaceError
-    (state.json unreadable, read-only or changed meanwhile); then nothing was written.
+    `by` is the agent or person who wants it. `can_ask` states that a person can be asked at once;
+    only `decide` depends on it, in a project that lets agents decide: it is recorded as reported by
+    `by` where nobody can be asked. `now` is ISO 8601 in UTC. Raises StepArgumentError,
+    UnknownNameError, StoreError and WorkspaceError (state.json unreadable, read-only or changed
+    meanwhile); then nothing was written.
     """
     # Before the project is looked at: a mistake in the name is one in every project.
     if step.action not in ACTIONS:
@@ -126,21 +134,32 @@ def take_step(
             return Change(answer=_refused(stage, plan), shows=False)
         if plan.asks is None:
             return _done(stage, plan, writing)
-        # Read at each step: a person who makes the policy strict expects that it holds from now on.
-        is_strict = project_context.policy.confirm_decisions
-        if step.action == "decide" and not can_ask and not is_strict:
-            asked = _ask(stage, plan.asks, writing)
-            via = f"reported by {by}"
+        asked = _ask(stage, plan, plan.asks, writing)
+        # What a person decided is never replaced by an agent.
+        is_new = plan.step is not None and plan.step.replaces is None
+        if (
+            step.action == "decide"
+            and is_new
+            and not can_ask
+            and agents_may_decide(project_context)
+        ):
+            via = f"{REPORTED_BY}{by}"
             writing.answer_confirmation(
                 asked.id, status="confirmed", via=via, comment=step.comment, answered_at=now
             )
             return _done(stage, plan, writing, via=via)
 
-        asked = _ask(stage, plan.asks, writing)
-
         return Change(answer=_waiting(stage, plan.asks, asked), shows=False)
 
     return _written(project_context, change, now=now)
+
+
+def agents_may_decide(project_context: ProjectContext) -> bool:
+    """Whether the project lets the choice of an agent be recorded as its report.
+
+    Read for each decision: a person who forbids it expects that it holds from now on.
+    """
+    return not project_context.policy.confirm_decisions
 
 
 def answer_confirmation(
@@ -176,7 +195,7 @@ def answer_confirmation(
         if asked.status != "open":
             no = NotDone(
                 message=warning(
-                    f"Confirmation {id} ({asked.action}) was answered before: {asked.status}"
+                    f"Confirmation {id} ({asked.action}) was answered before: {asked.outcome}"
                     + (f", {asked.via}" if asked.via else "")
                 ),
                 unchanged=asked.status == "confirmed",
@@ -325,13 +344,15 @@ def _refused(stage: Stage, no: NotDone) -> StepResult:
     )
 
 
-def _ask(stage: Stage, question: StepQuestion, writing: WriteTransaction) -> Confirmation:
+def _ask(
+    stage: Stage, plan: Plan, question: StepQuestion, writing: WriteTransaction
+) -> Confirmation:
     """Return the open confirmation for exactly this question; any other becomes outdated."""
     return writing.add_confirmation(
         NewConfirmation(
             action=stage.step.action,
             subject_key=question.key,
-            arguments=stage.step.to_json(),
+            arguments=(plan.step or stage.step).to_json(),
             subject=question.subject,
             summary=question.lines[0],
             round=stage.round,
@@ -382,36 +403,7 @@ def _done(
             # Elsewhere it is recorded, and a process that has the folder writes it.
             extra += [change] if stage.has_folder else []
 
-    # Documents: an entry in the chronicle, and one in the log of decisions.
-    entry = ChronicleEntry(
-        time=now,
-        agent=author,
-        action=plan.entry,
-        outcome="done" if via is None else f"confirmed: {via}",
-        phase=plan.change.phase or stage.state.phase,
-    )
-    event = writing.add_event(
-        NewEvent(
-            # Who confirmed stands first in the log: it is what somebody looks for there.
-            kind="step",
-            author=author,
-            text=chronicle_text(entry),
-            created_at=now,
-            document=CHRONICLE,
-        )
-    )
-    if plan.log is not None:
-        log = AdlEntry(
-            kind="DECISION",
-            time=now,
-            description=plan.log,
-            action=f"Confirmed: {via}." if via is not None else f"Done by {stage.by}.",
-        )
-        writing.add_event(
-            NewEvent(
-                kind="decision", author=author, text=adl_text(log), created_at=now, document=ADL
-            )
-        )
+    event = _log_step(stage, plan, writing, via=via)
 
     # A step that leaves the state as it is must not raise its revision, or another writer's check
     # of it would fail for nothing.
@@ -449,6 +441,47 @@ def _done(
         extra=tuple(extra),
         state_block=state_block_of(after),
     )
+
+
+def _log_step(stage: Stage, plan: Plan, writing: WriteTransaction, *, via: str | None) -> Event:
+    """Add the entries of the step in CHRONICLE.md and ADL.md; return the former."""
+    # Only what a person confirmed is called so. Who did it stands first: people look for that.
+    if via is None:
+        outcome, action = "done", f"Done by {stage.by}."
+    elif via.startswith(REPORTED_BY):
+        outcome, action = via, f"{via[:1].upper()}{via[1:]}; no person was asked."
+    else:
+        outcome, action = f"confirmed: {via}", f"Confirmed: {via}."
+
+    entry = ChronicleEntry(
+        time=stage.now,
+        agent=via or stage.by,
+        action=plan.entry,
+        outcome=outcome,
+        phase=plan.change.phase or stage.state.phase,
+    )
+    event = writing.add_event(
+        NewEvent(
+            kind="step",
+            author=via or stage.by,
+            text=chronicle_text(entry),
+            created_at=stage.now,
+            document=CHRONICLE,
+        )
+    )
+    if plan.log is not None:
+        log = AdlEntry(kind="DECISION", time=stage.now, description=plan.log, action=action)
+        writing.add_event(
+            NewEvent(
+                kind="decision",
+                author=via or stage.by,
+                text=adl_text(log),
+                created_at=stage.now,
+                document=ADL,
+            )
+        )
+
+    return event
 
 
 def _touched(reading: ReadTransaction, revision: int) -> list[str]:

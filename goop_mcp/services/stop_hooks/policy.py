@@ -66,10 +66,10 @@ class StopPolicy(NamedTuple):
     always, or never. `ask_again` is how often an agent is asked for a correction, 0 to 7; with 0
     errors are only reported. `check_workspace` verifies the claims of a report where the project
     has a `.goopspec/` (F-15), `record` records accepted ones, `inform` gives the rules to agents at
-    their start. `confirm_decisions` keeps a decision on a
-    blocker open until a person confirms it. `keep_replies` keeps the last reply of each agent that
-    must report in the database of the project, where the project has a `.goopspec/`. `evidence`
-    is whether claims are compared with what the host recorded of the agent's work,
+    their start. `confirm_decisions` keeps a decision on a blocker, or about a step of a run, open
+    until a person makes it. `keep_replies` keeps the last reply of each agent that must report in
+    the database of the project, where the project has a `.goopspec/`. `evidence` is whether claims
+    are compared with what the host recorded of the agent's work,
     `require_evidence` the evidence that a claim needs at least. `tasks` blocks once the completion
     of a task of the host that names a task of the blueprint without an accepted report.
     """
@@ -83,7 +83,7 @@ class StopPolicy(NamedTuple):
     check_workspace: bool = True
     record: bool = False
     inform: bool = True
-    confirm_decisions: bool = False
+    confirm_decisions: bool = True
     keep_replies: bool = True
     evidence: Literal["observed", "off"] = "observed"
     require_evidence: Literal["claimed", "observed", "recorded"] = "claimed"

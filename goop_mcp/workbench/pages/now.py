@@ -10,6 +10,7 @@ from goop_mcp import services
 from goop_mcp.errors import StoreError
 from goop_mcp.services.project_steps import ProjectStep, StepResult
 from goop_mcp.workbench.visits import (
+    Form,
     NoteKind,
     RouteList,
     Visit,
@@ -34,6 +35,7 @@ _LABELS: Final[Mapping[str, str]] = {
     "decide": "Decide",
     "skip_gate": "Skip a gate",
 }
+_MOST_QUESTIONS: Final = 20
 # These undo something, or repeat it: they are there, but not what is usually next.
 _RARE: Final = frozenset({"unlock_spec", "reopen_round", "start_phase back", "confirm_merge"})
 _KINDS: Final[Mapping[str, NoteKind]] = {
@@ -75,6 +77,7 @@ def _show(visit: Visit) -> Response:
         offers=offers,
         run_steps=status.run_steps,
         blocked={each.task for each in offers.blocked},
+        none_of_these=services.project_steps.NONE_OF_THESE,
         outcomes=[each.step.outcome for each in accepts],
         steps=[(_label(each.step), each) for each in steps if each not in rare],
         rare=[(_label(each.step), each) for each in rare],
@@ -105,8 +108,9 @@ def _take(visit: Visit) -> Response:
         reason=given("reason"),
         note=given("note"),
         task=given("task"),
-        # An option may be chosen already when the page opens: an own answer counts before it.
-        choice=given("other") or given("choice"),
+        choice=_choice(form),
+        # What the page showed: a blocker that was answered or replaced meanwhile is another one.
+        seen=form.text("seen") if form.text("action") == "decide" else None,
         comment=given("comment"),
         outcome=given("outcome"),
         tasks=tuple(form.texts("tasks")) if form.text("outcome") == "reject" else (),
@@ -128,6 +132,19 @@ def _take(visit: Visit) -> Response:
         )
 
     return _after(visit, result)
+
+
+def _choice(form: Form) -> str | None:
+    """Return what was chosen: a text, or an option of each question; None for nothing."""
+    none, chosen = services.project_steps.NONE_OF_THESE, [form.text("choice").strip()]
+    while (another := form.text(f"choice-{len(chosen)}").strip()) and len(chosen) < _MOST_QUESTIONS:
+        chosen.append(another)
+
+    given = [each for each in chosen if each]
+    # Each question offers it, and all have to be answered so.
+    if given and all(each == none for each in given):
+        return none
+    return ", ".join(given) or None
 
 
 @ROUTES.page("/confirm/{id}", of="/")
