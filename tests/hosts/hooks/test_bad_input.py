@@ -212,7 +212,8 @@ OTHER_HOSTS = {
     "goop_mcp.evidence.readers.codex",
     "goop_mcp.evidence.readers.histories",
     "goop_mcp.evidence.readers.opencode",
-    "goop_mcp.redaction",
+    "goop_mcp.redaction.patterns",
+    "goop_mcp.redaction.redacting",
 }
 
 
