@@ -8,6 +8,7 @@ from goop_mcp.validation.check_texts.claims import (
     TextFlaw,
     judge_claim,
     judge_summary,
+    shows_no_result,
     summary_failure,
 )
 from goop_mcp.validation.check_texts.results import CheckResult, parse_result
@@ -18,5 +19,6 @@ __all__ = [
     "judge_claim",
     "judge_summary",
     "parse_result",
+    "shows_no_result",
     "summary_failure",
 ]

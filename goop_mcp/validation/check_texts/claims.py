@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from goop_mcp.validation.check_texts.results import parse_result
 
-__all__ = ["TextFlaw", "judge_claim", "judge_summary", "summary_failure"]
+__all__ = ["TextFlaw", "judge_claim", "judge_summary", "shows_no_result", "summary_failure"]
 
 # Every text that contradicts a success contains one of these; other texts need no further parsing.
 _SUSPECTS = (
@@ -54,6 +54,8 @@ _SUSPECTS = (
         "core dump",
     ),
     *("bail", "memory", "threshold", "make:", "theory", "***", "waiting", "deselected"),
+    *("left ", "delegated", "postponed", "handed", "assigned", "reserved", "waits", "up to"),
+    *("runs ", "tests ", "checks ", "going to", "later", "inconclusive"),
 )
 # Up to this length one search for all of them is faster than one for each; then `in`, which skips
 # ahead in a text, is.
@@ -91,6 +93,12 @@ def judge_claim(text: str) -> TextFlaw | None:
     if result.failure is not None:
         return TextFlaw("contradicts", result.failure)
     return TextFlaw("without result", "nothing ran") if result.nothing_ran else None
+
+
+def shows_no_result(text: str) -> bool:
+    """Return whether nothing ran by the text of a check that is reported as passed."""
+    flaw = judge_claim(text)
+    return flaw is not None and flaw.kind == "without result"
 
 
 def judge_summary(summary: str, checks: Iterable[str]) -> str | None:

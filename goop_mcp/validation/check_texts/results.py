@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from goop_mcp.structs import DataStruct
 from goop_mcp.validation.check_texts import vocabulary
 from goop_mcp.validation.check_texts.counts import ResultCount, counts_in, ends_of_lines, past_flags
+from goop_mcp.validation.check_texts.not_run import says_nothing_ran
 from goop_mcp.validation.check_texts.tokens import (
-    MARK,
     NUMBER,
     WORD,
     Token,
     tokens_of,
     without_quotations,
 )
-from goop_mcp.validation.check_texts.vocabulary import NOTHING_RAN, POSITIVE, SHOULD, SHOULD_SUCCEED
 
 __all__ = ["CheckResult", "parse_result"]
 
@@ -42,13 +41,8 @@ _NAMES_OF_RUNS = vocabulary.TOOLS | {
     word for word, kind in vocabulary.STATES.items() if kind in ("passed", "failed", "skipped")
 }
 _EXIT_WORDS = frozenset({"exit", "exited"}) | vocabulary.CODE_WORDS
-_NEAR_START = 2
 _HEAD, _TAIL = 4 * 1024, 60 * 1024
 _RESULTS = frozenset({"passed", "failed", "errors", "exit"})
-_BY_FIRST_WORD = {
-    first: tuple(phrase for phrase in NOTHING_RAN if phrase[0] == first)
-    for first in {phrase[0] for phrase in NOTHING_RAN}
-}
 
 
 def parse_result(text: str) -> CheckResult:
@@ -99,7 +93,7 @@ def parse_result(text: str) -> CheckResult:
         **sums,
         exit_status=statuses[-1] if statuses else None,
         failure=None if failing is None else failing.text,
-        nothing_ran=failing is None and _nothing_ran(tokens, current, sums),
+        nothing_ran=failing is None and says_nothing_ran(tokens, current, sums),
         all_passed=failing is None and _says_all_passed(tokens),
     )
 
@@ -182,105 +176,6 @@ def _failing_lines(
 
 
 _FORMS = ("FAIL", *vocabulary.FAILURE_LINES, *vocabulary.FAILURE_TEXTS)
-
-
-# Nothing ran
-
-
-def _nothing_ran(
-    tokens: Sequence[Token], current: Sequence[ResultCount], sums: dict[str, int]
-) -> bool:
-    passed, skipped, total = (sums.get(kind) for kind in ("passed", "skipped", "total"))
-    if passed or any(each.ran for each in current):
-        return False
-    if passed == 0 or total == 0:
-        return True
-    if any(each.kind == "none" for each in current):
-        return True
-
-    only_listed = any(each.text.endswith(("deselected", "collected")) for each in current)
-    if only_listed and not _is_positive(tokens, ()):
-        return True
-    if skipped and (skipped >= total if total is not None else not _is_positive(tokens, ())):
-        return True
-    if not any(token.kind != MARK for token in tokens):
-        return True
-
-    # Where the text states that nothing ran, or that something should pass.
-    hopes = [
-        _phrase_at(tokens, at) or _hope_at(tokens, at)
-        for at, token in enumerate(tokens)
-        if token.kind in (WORD, NUMBER)
-    ]
-    spans = [span for span in hopes if span is not None]
-
-    # "Skipped" at the beginning of a text, if it is the whole statement.
-    begin = next((at for at, token in enumerate(tokens) if token.kind != MARK), 0)
-    if _word(tokens, begin) in vocabulary.LEFT_OUT:
-        after = tokens[begin + 1] if begin + 1 < len(tokens) else None
-        if after is None or after.kind != WORD or after.text in vocabulary.AFTER_LEFT_OUT:
-            spans.append(range(begin, begin + 1))
-
-    return (
-        bool(spans)
-        and not _is_positive(tokens, spans)
-        and not any(each.kind == "errors" for each in current)
-    )
-
-
-def _is_positive(tokens: Sequence[Token], spans: Sequence[range]) -> bool:
-    """Return whether a word outside of `spans` states a success."""
-    spoken_for = {at for span in spans for at in span}
-    return any(
-        token.kind == WORD and token.text in POSITIVE and at not in spoken_for
-        for at, token in enumerate(tokens)
-    )
-
-
-def _phrase_at(tokens: Sequence[Token], at: int) -> range | None:
-    for phrase in _BY_FIRST_WORD.get(tokens[at].text, ()):
-        end = at + len(phrase)
-        following = _word(tokens, end)
-        if tuple(token.text for token in tokens[at:end]) != phrase or (
-            following in vocabulary.NOT_RUN_INTO or following in ("needed", "required", "affected")
-        ):
-            continue
-
-        # In the middle of a text these phrases need a subject that is a test or a tool.
-        if phrase[0] in ("not", "timed", "assuming") and at > _NEAR_START:
-            before = tokens[at - 1]
-            if (
-                before.kind != MARK
-                and before.text not in vocabulary.NEGATED_RUN_OF
-                and before.text not in vocabulary.TOOLS
-            ):
-                continue
-
-        return range(at, end)
-
-    return None
-
-
-def _hope_at(tokens: Sequence[Token], at: int) -> range | None:
-    if tokens[at].text not in SHOULD or _word(tokens, at - 1) in vocabulary.RELATIVE:
-        return None
-
-    end = at + 1
-    while _word(tokens, end) in (
-        "be",
-        "all",
-        "now",
-        "also",
-        "just",
-        "still",
-        "to",
-        "again",
-        "then",
-        "probably",
-    ):
-        end += 1
-
-    return range(at, end + 1) if _word(tokens, end) in SHOULD_SUCCEED else None
 
 
 # All passed

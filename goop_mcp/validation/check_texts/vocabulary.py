@@ -8,6 +8,13 @@ __all__ = [
     "AFTER_LEFT_OUT",
     "AFTER_NONE",
     "AFTER_PAST",
+    "ARTICLES",
+    "AUXILIARIES",
+    "CHECKED",
+    "CHECKING",
+    "CHECKING_AGENTS",
+    "CHECKS",
+    "CHECKS_NOW",
     "CODE_WORDS",
     "CONNECTIVES",
     "DESCRIBING",
@@ -17,7 +24,11 @@ __all__ = [
     "FAILURE_LINES",
     "FAILURE_TEXTS",
     "FIXING",
+    "HAND_OVER",
+    "LATER_AGENTS",
+    "LATER_UNITS",
     "LEFT_OUT",
+    "MAY_BE_LATER",
     "NEGATED_RUN_OF",
     "NOTHING_RAN",
     "NOT_RUN_INTO",
@@ -228,6 +239,10 @@ NOTHING_RAN: Final = tuple(
         "to be tested",
         "to be verified",
         "to be executed",
+        "to be done by",
+        "to be done in",
+        "to be done later",
+        "will be done",
         "will be run",
         "will be tested",
         "will be verified",
@@ -344,7 +359,35 @@ CODE_WORDS: Final = _words("rc returncode exitcode exit-code retcode")
 AFTER_DESCRIBED_EXIT: Final = _words("on when if for as expected instead means of")
 
 # At the beginning of a text: nothing ran.
-LEFT_OUT: Final = _words("skipped skipping skip pending deferred omitted")
+LEFT_OUT: Final = _words("skipped skipping skip pending deferred omitted postponed")
+
+# Who or what is to run a check, after these words with those that follow: "left to goop-tester".
+HAND_OVER: Final = {
+    "left": "to for",
+    "deferred": "to until",
+    "postponed": "to until",
+    "delegated": "to",
+    "handed": "to",
+    "assigned": "to",
+    "reserved": "for",
+    "waits": "for",
+    "waiting": "for",
+    "up": "to",
+}
+MAY_BE_LATER: Final = _words("left deferred postponed")
+AUXILIARIES: Final = _words("is are was were be been being has have")
+ARTICLES: Final = _words("a an the our that this its")
+LATER_UNITS: Final = _words("task wave phase session step run iteration agent pr")
+CHECKING: Final = _words("testing verification verifying checking running everything this it that")
+
+# Agents that do nothing but check: what they "will" do is not the behaviour of a program.
+CHECKING_AGENTS: Final = _words(
+    "ci qa tester testers reviewer reviewers maintainers somebody someone"
+)
+LATER_AGENTS: Final = CHECKING_AGENTS | _words("pipeline nightly verifier critic orchestrator")
+CHECKS: Final = _words("run runs test check verify execute do confirm validate handle cover show")
+CHECKS_NOW: Final = _words("runs tests checks verifies executes")
+CHECKED: Final = _words("it them this that these all everything the tests")
 
 # After "skipped" as a complete statement.
 AFTER_LEFT_OUT: Final = _words(
