@@ -11,7 +11,8 @@ NOT_READY = "the report says ready=false and names no blocker"
 
 def is_held_back(outcome: OutcomeKind, report: ReportView) -> bool:
     """Return whether a finished task is not to be followed by the next one."""
-    return outcome is OutcomeKind.DONE and (report.blockers is not None or report.ready is False)
+    finished = outcome in (OutcomeKind.DONE, OutcomeKind.WITHOUT_RESULT)
+    return finished and (report.blockers is not None or report.ready is False)
 
 
 def waits_for_decision(outcome: OutcomeKind, report: ReportView) -> bool:

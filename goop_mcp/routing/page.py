@@ -53,8 +53,11 @@ _READINGS = """\
 - The work continues only with an agent that can be started: a name of the form `goop-[type]`,
   `memory-distiller`, one of the eleven speckit agents, or one of `known_agents`. G6 and S14 leave
   every other name, and a report that names no agent, to the user (R9). An unknown prerequisite is
-  not run (S7b). G8b also accepts the orchestrator. A CHECKPOINT with a failed check does not
-  continue either (R9).
+  not run (S7b). G8b also accepts the orchestrator. A CHECKPOINT with a check that failed or shows
+  no result does not continue either (R9).
+- A check that is reported as passed, and whose text shows that nothing ran, sends the agent back to
+  run it (G2c, S10b, F3c), in both modes: such a reply never counts as done. With a blocker or
+  `ready` false the user decides first (G2b).
 - Where the percentage and the counts of an implementation differ, the one that leaves tasks counts
   (S10).
 - Only execution ends with its last task (G5): a verifier that continues the same numbering does not

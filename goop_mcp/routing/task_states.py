@@ -207,6 +207,13 @@ BY_SOURCE = (
         A2AState.INPUT_REQUIRED,
     ),
     SourceState(
+        # The agent has not done what it was asked: the task goes on, whatever its status says.
+        _ANY,
+        "COMPLETE or success with a passed check that shows no result",
+        _is(OutcomeKind.WITHOUT_RESULT),
+        A2AState.WORKING,
+    ),
+    SourceState(
         "goop_report", "COMPLETE, checks passed or none", _is(OutcomeKind.DONE), A2AState.COMPLETED
     ),
     SourceState("goop_report", "PARTIAL", _is(OutcomeKind.PARTIAL), A2AState.WORKING),

@@ -39,6 +39,7 @@ class OutcomeKind(StrEnum):
 
     INVALID = "invalid"
     GATE_FAILED = "gate_failed"
+    WITHOUT_RESULT = "without_result"
     DONE = "done"
     DONE_WITH_REVIEW = "done_with_review"
     PARTIAL = "partial"
@@ -208,6 +209,7 @@ class ReportView:
     files: tuple[FileView, ...] = ()
     commits: tuple[CommitView, ...] = ()
     checks: tuple[CheckView, ...] = ()
+    checks_without_result: tuple[CheckView, ...] = ()
     memories: tuple[MemoryView, ...] = ()
     next: tuple[NextStep, ...] = ()
     next_command: str | None = None

@@ -15,7 +15,7 @@ from goop_mcp.services.project_snapshot import take_snapshot
 from goop_mcp.store.records import StoredReport
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.task_ids import normal_task_id, parse_task_id
-from goop_mcp.workspace.report_index import finishes_task
+from goop_mcp.workspace.report_index import checks_without_result, finishes_task
 
 __all__ = ["TaskAnswer", "judge_task", "named_task", "task_ids_in"]
 
@@ -73,13 +73,24 @@ def judge_task(project_context: ProjectContext, task: str) -> TaskAnswer:
     if finishes_task(found, values):
         return TaskAnswer(True, f"{shown} is done: report {found.id}.", wanted, found.id)
 
-    why = found.status if found.status != "COMPLETE" else "COMPLETE with a failed check"
     return TaskAnswer(
         False,
-        f"{shown} is not done: its last report, {found.id}, is {line(str(why), longest=40)};"
+        f"{shown} is not done: its last report, {found.id}, is {_why_not_done(found, values)};"
         f" `goop-mcp reports show {found.id}` shows what is left.",
         wanted,
         found.id,
+    )
+
+
+def _why_not_done(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str:
+    if report.status != "COMPLETE":
+        return line(str(report.status), longest=40)
+    empty = checks_without_result(envelope)
+    if not empty:
+        return "COMPLETE with a failed check"
+    return (
+        f"COMPLETE, and its check {line(empty[0], longest=_LONGEST_NAME)} is passed and shows no"
+        " result: run it, or report it as not run"
     )
 
 

@@ -68,16 +68,20 @@ def entry_of_report(
         for check in report.checks
         if check.passed and check.name in refuted
     ]
+    unshown = frozenset(check.name for check in report.checks_without_result)
+    # "But" is for a claim that the checks contradict.
+    joint = "and" if status in _UNFINISHED else "but"
     if failed:
-        # "But" is for a claim that the checks contradict.
-        joint = "and" if status in _UNFINISHED else "but"
         status += f", {joint} {counted_noun(len(failed), 'check')} failed"
+    elif unshown:
+        shows = "shows" if len(unshown) == 1 else "show"
+        status += f", {joint} {counted_noun(len(unshown), 'check')} {shows} no result"
 
     results = [*_verdicts(report.result), *_counts(report.result), *_counts(report.metrics)]
     error = report.error.message if report.error is not None else None
     stated = report.summary or error
     passed = [
-        f"check {check.name} passed"
+        f"check {check.name} passed" + (", without a result" if check.name in unshown else "")
         for check in report.checks
         if check.passed and check.name not in observed and check.name not in refuted
     ]

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from goop_mcp.store.records import StoredReport
+from goop_mcp.validation.check_texts import shows_no_result
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.task_ids import normal_task_id
@@ -17,6 +18,7 @@ __all__ = [
     "Records",
     "ReportIndex",
     "blocker_of",
+    "checks_without_result",
     "claimed_checks",
     "finishes_task",
 ]
@@ -36,12 +38,12 @@ class Blocker(NamedTuple):
 class Records:
     """The reports combined, with task ids in our spelling.
 
-    A task is done if its last report is COMPLETE and no check in it failed. `blocked` are the
-    blockers of last reports that are BLOCKED, and those that unfinished tasks name, newest first,
-    by the task, or by the agent in parentheses if its report names no task. `stopped` are the tasks
-    whose last report is BLOCKED, until somebody decides. `verification_report`
-    is the number of the verifier's last report. `phase` and `last_at` (ISO 8601) are those of the
-    newest report, None without one.
+    A task is done if its last report is COMPLETE, no check in it failed and each passed one shows a
+    result. `blocked` are the blockers of last reports that are BLOCKED, and those that unfinished
+    tasks name, newest first, by the task, or by the agent in parentheses if its report names no
+    task. `stopped` are the tasks whose last report is BLOCKED, until somebody decides.
+    `verification_report` is the number of the verifier's last report. `phase` and `last_at` (ISO
+    8601) are those of the newest report, None without one.
     """
 
     done: tuple[str, ...] = ()
@@ -88,6 +90,7 @@ class _Standing(NamedTuple):
     task: str | None
     status: str | None
     has_failed: bool
+    is_done: bool
     blocker: str | None
     revision: int
 
@@ -131,6 +134,7 @@ class ReportIndex:
                 task,
                 report.status,
                 _failed(envelope),
+                finishes_task(report, envelope),
                 blocker_of(report, envelope),
                 report.revision,
             )
@@ -165,14 +169,13 @@ class ReportIndex:
             if each.status == _BLOCKED:
                 stopped.add(each.task)
 
-            is_done = each.status == _COMPLETE and not each.has_failed
-            (done if is_done else unfinished).append(each.task)
+            (done if each.is_done else unfinished).append(each.task)
 
         verification = self._verification
         passed = frozenset(
             id
             for check in _checks(verification or {})
-            if check.get("passed") is True
+            if check.get("passed") is True and not _shows_nothing(check)
             for id in must_haves_in(str(check.get("name")))
         )
 
@@ -182,7 +185,9 @@ class ReportIndex:
             failed=tuple(failed),
             blocked=blocked,
             stopped=frozenset(stopped),
-            verified=verification is not None and not _failed(verification),
+            verified=verification is not None
+            and not _failed(verification)
+            and not checks_without_result(verification),
             verification_report=self._verification_report,
             passed_must_haves=passed,
             phase=self._phase,
@@ -191,8 +196,23 @@ class ReportIndex:
 
 
 def finishes_task(report: StoredReport, envelope: Mapping[str, JsonValue]) -> bool:
-    """Whether `report`, the last one of its task, finishes it: COMPLETE, and no check failed."""
-    return report.status == _COMPLETE and not _failed(envelope)
+    """Whether `report`, the last one of its task, finishes it.
+
+    It does if it is COMPLETE, no check failed, and each passed one shows a result.
+    """
+    return (
+        report.status == _COMPLETE and not _failed(envelope) and not checks_without_result(envelope)
+    )
+
+
+def checks_without_result(envelope: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """Return the names of the passed checks whose texts show that nothing ran."""
+    return tuple([str(each.get("name")) for each in _checks(envelope) if _shows_nothing(each)])
+
+
+def _shows_nothing(check: Mapping[str, JsonValue]) -> bool:
+    text = check.get("evidence")
+    return check.get("passed") is True and isinstance(text, str) and shows_no_result(text)
 
 
 def claimed_checks(report: StoredReport, envelope: Mapping[str, JsonValue]) -> Iterator[str]:

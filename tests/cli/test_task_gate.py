@@ -69,6 +69,20 @@ def test_a_task_passes_once_its_report_is_recorded_and_complete(project: Path) -
     assert gate(project, "W2.T1").code == 1
 
 
+def test_a_task_whose_check_shows_no_result_does_not_pass(project: Path) -> None:
+    with working_in(project) as context:
+        record(context, report("W2.T1", evidence="left to goop-tester"))
+
+    ended = gate(project, "W2.T1")
+
+    assert ended.code == 1
+    assert ended.err == (
+        "W2.T1 is not done: its last report, 1, is COMPLETE, and its check tests is passed and"
+        " shows no result: run it, or report it as not run; `goop-mcp reports show 1` shows what is"
+        " left.\n"
+    )
+
+
 def test_any_id_of_a_report_is_a_task_also_one_of_another_tool(project: Path) -> None:
     with working_in(project) as context:
         record(context, report("add-login"))

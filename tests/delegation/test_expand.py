@@ -201,6 +201,16 @@ def test_a_part_of_the_work_is_asked_for_again_until_it_brings_nothing_new() -> 
     assert expand(run, "api", verdict).reason == "same_report"
 
 
+@pytest.mark.parametrize("task", ["api", "review"])
+def test_a_task_whose_check_shows_nothing_goes_on_itself(task: str) -> None:
+    verdict = judged(report().replace(">run</check>", ">0 tests collected</check>"))
+    expansion = expand(run_of(), task, verdict)
+
+    assert expansion.state == "waiting"
+    assert [each.task for each in expansion.again] == [task]
+    assert "0 tests collected" in expansion.again[0].message
+
+
 def test_a_blocked_task_waits_for_a_person_with_what_blocks_it() -> None:
     text = report("BLOCKED", blockers="RULE 4: which database?")
     expansion = expand(run_of(), "api", judged(text))

@@ -237,6 +237,14 @@ def test_an_agent_that_repeats_itself_when_it_resumes_ends_it() -> None:
     assert workflow.steps[1].prompt.startswith("Build it.\n\n")
 
 
+def test_an_agent_runs_a_check_without_a_result_before_the_next_one_starts() -> None:
+    empty = changed(EXECUTOR, ("bun test src/auth/ - 12 passed", "CI will run it"))
+    agent = Scripted(empty, to("goop-executor", "goop-tester"))
+    workflow = go({"goop-executor": agent, "goop-tester": Scripted("nothing")}, "goop-executor")
+    assert path(workflow)[:3] == ["goop-executor", "goop-executor", "goop-tester"]
+    assert "CI will run it" in workflow.steps[1].prompt
+
+
 def to(agent: str, next_agent: str, *, summary: str = "The work is done.") -> str:
     """Return the report of `agent` that hands on to `next_agent`."""
     report = changed(EXECUTOR, ("<agent>goop-executor</agent>", f"<agent>{agent}</agent>"))

@@ -8,6 +8,7 @@ from tests.routing.replies import (
     BLOCKED,
     PLANNER,
     answer,
+    case,
     factory,
     failure,
     not_found,
@@ -153,6 +154,13 @@ _GOOP_REPORT = [
         "ask_user",
         "blockers instruction next_agent",
         "COMPLETE, but the key is missing: you decide",
+    ),
+    Example(
+        "G2c",
+        report(("bun test src/auth/ - 12 passed", "0 tests collected")),
+        "resume_same",
+        "next_agent instruction",
+        'COMPLETE, but check "tests" shows no result: the same task continues',
     ),
     Example(
         "G7c",
@@ -324,6 +332,13 @@ _SPECKIT = [
         "success, but completion_percentage is 60: implement resumes",
     ),
     Example(
+        "S10b",
+        case("speckit/concrete_test.json").replace('"valid"', '"not run"'),
+        "resume_same",
+        "next_agent instruction",
+        'success, but check "gate build_validation" shows no result: test resumes',
+    ),
+    Example(
         "S11",
         answer("review", overall_status="NEEDS_MANUAL_REVIEW"),
         "human_review",
@@ -442,6 +457,16 @@ _FACTORY = [
         "blockers",
         "the verdict is BLOCKING, rejection 3: you decide",
         {"counters": {"critic_rejections": 2}},
+    ),
+    Example(
+        "F3c",
+        factory(
+            "architect_success",
+            checks=[{"name": "tests", "passed": True, "evidence": "left to the critic"}],
+        ),
+        "resume_same",
+        "instruction",
+        'success, but check "tests" shows no result: the agent resumes',
     ),
     Example(
         "F4",

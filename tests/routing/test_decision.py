@@ -51,9 +51,9 @@ CLOSED_LIST = [
 ]
 PUBLISHED = {
     "any": "R1 R1b R4 R4b R2 R3 R9",
-    "goop_report": "G1 G2 G2b G7c G7b G7 G8 G8b G3 G4 G5 G6",
-    "speckit": "S1 S2 S3 S3b S4 S4b S5 S6 S7 S7b S8 S9 S10 S11 S12 S13 S14 S15",
-    "factory": "F1 F2 F2a F2b F2c F2d F2e F3 F3b F4 F4b F5 F5b F5c F6 F7",
+    "goop_report": "G1 G2 G2b G2c G7c G7b G7 G8 G8b G3 G4 G5 G6",
+    "speckit": "S1 S2 S3 S3b S4 S4b S5 S6 S7 S7b S8 S9 S10 S10b S11 S12 S13 S14 S15",
+    "factory": "F1 F2 F2a F2b F2c F2d F2e F3 F3b F3c F4 F4b F5 F5b F5c F6 F7",
     "agent_request": "H1 H1b H2 H3b H3 H3c H6 H6b H7 H7b H4 H4b H4c",
 }
 

@@ -156,6 +156,29 @@ def test_f3b_the_third_rejection_goes_to_the_user() -> None:
     assert [blocker[:2] for blocker in decision.blockers] == ["B1", "B2"]
 
 
+# F3c
+
+
+def with_check(**check: object) -> str:
+    return factory("architect_success", checks=[{"name": "tests", "passed": True, **check}])
+
+
+@requirement("F-10")
+@pytest.mark.parametrize("text", ["0 tests collected", "left to the critic", "CI will run it"])
+def test_f3c_a_check_that_shows_nothing_is_run_before_the_review(text: str) -> None:
+    context = {"expected_agent": "architect"}
+    decision = routed(with_check(evidence=text), "factory", context)
+
+    assert (decision.rule, actions(decision)) == ("F3c", ["resume_same"])
+    assert decision.next_agent == "architect"
+    assert decision.instruction is not None
+    assert f"- tests: {text}" in decision.instruction
+
+
+def test_f3c_one_text_of_a_check_with_a_result_is_enough() -> None:
+    assert routed(with_check(evidence="not run", output="12 passed"), "factory").rule == "F6"
+
+
 # F4
 
 

@@ -101,6 +101,75 @@ def test_g2_a_failed_check_wins_over_the_last_task_of_the_last_wave() -> None:
     assert routed(text, "goop_report").rule == "G2"
 
 
+# G2c
+
+
+NO_RESULT = ("bun test src/auth/ - 12 passed", "0 tests collected")
+
+
+@requirement("G-44", "G-47")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 tests collected",
+        "Could not run: no database",
+        "CI will run it",
+        "timed out after 600 s",
+        "left to goop-tester",
+        "",
+    ],
+)
+def test_g2c_a_passed_check_that_shows_nothing_is_run_before_the_work_goes_on(text: str) -> None:
+    decision = routed(report((NO_RESULT[0], text)), "goop_report")
+
+    assert (decision.rule, actions(decision)) == ("G2c", ["resume_same"])
+    assert decision.next_agent == "goop-executor"
+    assert decision.instruction is not None
+    assert f"- tests: {text or 'no text'}" in decision.instruction
+    assert "Run them and report what they print" in decision.instruction
+    assert decision.reason == (
+        'COMPLETE, but check "tests" shows no result: the same task continues (G2c).'
+    )
+    assert 'check "tests" shows no result: run it, or report it as not run' in decision.message
+    assert decision.message.startswith("## 🔮 GoopSpec · Gate Blocked\n\n✗ ")
+
+
+@requirement("G-44", "G-47")
+def test_g2c_in_strict_mode_the_report_is_sent_again() -> None:
+    decision = routed(report(NO_RESULT), "goop_report", mode="strict")
+
+    assert (decision.rule, actions(decision)) == ("R2", ["request_repair"])
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_g2c_holds_whatever_would_come_next(last: bool) -> None:
+    new_session = (
+        "<suggest_new_session>false</suggest_new_session>",
+        "<suggest_new_session>true</suggest_new_session>",
+    )
+    to_user = ('next_action agent="goop-executor"', 'next_action agent="user"')
+    write = executed if last else report
+
+    assert {
+        routed(write(NO_RESULT, *edits), "goop_report").rule
+        for edits in ((), (new_session,), (to_user,))
+    } == {"G2c"}
+
+
+def test_g2c_comes_after_a_failed_check_and_after_what_a_person_decides() -> None:
+    failed = ('name="typecheck" passed="true"', 'name="typecheck" passed="false"')
+
+    assert routed(report(NO_RESULT, failed), "goop_report").rule == "G2"
+    assert routed(report(NO_RESULT, (NONE, KEY)), "goop_report").rule == "G2b"
+
+
+def test_g2c_a_check_that_is_reported_as_not_run_is_no_claim() -> None:
+    open_check = ('name="tests" passed="true"', 'name="tests" passed="false"')
+    text = with_status("PARTIAL").replace(*open_check).replace(*NO_RESULT)
+
+    assert routed(text, "goop_report").rule == "G7"
+
+
 # G7
 
 
@@ -195,6 +264,13 @@ def test_g8b_checkpoint_with_a_failed_check_does_not_go_on() -> None:
 
     assert (decision.rule, actions(decision)) == ("R9", ["ask_user"])
     assert decision.blockers == ('CHECKPOINT, but check "tests" failed',)
+
+
+def test_g8b_checkpoint_with_a_check_without_result_does_not_go_on() -> None:
+    decision = routed(with_status("CHECKPOINT").replace(*NO_RESULT), "goop_report")
+
+    assert (decision.rule, actions(decision)) == ("R9", ["ask_user"])
+    assert decision.blockers == ('CHECKPOINT, but check "tests" shows no result',)
 
 
 # G3

@@ -113,6 +113,25 @@ def test_s3_another_prerequisite_may_still_run() -> None:
 
 
 @requirement("S-17", "S-26")
+@requirement("S-38")
+@pytest.mark.parametrize("text", ["not run", "timed out", "left to CI"])
+def test_s10b_a_gate_that_shows_nothing_is_run_again_before_the_review(text: str) -> None:
+    decision = speckit(case("speckit/concrete_test.json").replace('"valid"', f'"{text}"'))
+
+    assert (decision.rule, actions(decision)) == ("S10b", ["resume_same"])
+    assert decision.next_agent == "test"
+    assert decision.instruction is not None
+    assert f"- gate build_validation: {text}" in decision.instruction
+
+
+def test_s10b_one_text_of_a_gate_with_a_result_is_enough() -> None:
+    text = case("speckit/concrete_test.json").replace(
+        '"valid"', '"not run", "docker build": "exit code 0"'
+    )
+
+    assert speckit(text).rule == "S14"
+
+
 def test_s7b_a_prerequisite_that_nobody_knows_is_not_started_unless_the_caller_can() -> None:
     text = failure(
         type="PrerequisiteError",

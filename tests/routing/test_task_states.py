@@ -22,6 +22,8 @@ COMPLETED, WORKING, FAILED = A2AState.COMPLETED, A2AState.WORKING, A2AState.FAIL
 INPUT_REQUIRED = A2AState.INPUT_REQUIRED
 NONE, KEY = "<blockers>None</blockers>", "<blockers>the key is missing</blockers>"
 CHOICE = "<blockers>Which store? Options: A) SQLite, B) Postgres</blockers>"
+NO_RESULT = ("bun test src/auth/ - 12 passed", "0 tests collected")
+UNSHOWN = {"name": "tests", "passed": True, "evidence": "could not run"}
 UNRECOVERABLE = {"type": "technical_error", "message": "x", "recoverable": False}
 
 
@@ -30,6 +32,15 @@ UNRECOVERABLE = {"type": "technical_error", "message": "x", "recoverable": False
     [
         (report(), "goop_report", COMPLETED, None),
         (case("goop_report/derived_complete_failed_check.xml"), "goop_report", WORKING, None),
+        (report(NO_RESULT), "goop_report", WORKING, None),
+        (report(NO_RESULT, (NONE, KEY)), "goop_report", INPUT_REQUIRED, None),
+        (
+            case("speckit/concrete_test.json").replace('"valid"', '"not run"'),
+            "speckit",
+            WORKING,
+            None,
+        ),
+        (factory("architect_success", checks=[UNSHOWN]), "factory", WORKING, None),
         (with_status("PARTIAL"), "goop_report", WORKING, None),
         (with_status("CHECKPOINT"), "goop_report", WORKING, None),
         (BLOCKED, "goop_report", INPUT_REQUIRED, None),

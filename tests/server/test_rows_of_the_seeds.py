@@ -88,6 +88,20 @@ def test_complete_with_a_failed_check_goes_back_to_the_agent_and_is_no_finished_
     assert progress["done_tasks"] == 0
 
 
+@requirement("G-44", "G-47")
+@pytest.mark.parametrize(("mode", "row"), [("lenient", "G2c"), ("strict", "R2")])
+def test_a_check_without_a_result_goes_back_to_the_agent_and_is_no_finished_task(
+    project: Connection, mode: str, row: str
+) -> None:
+    text = report(evidence="0 tests collected")
+    assert rule(structure(project, "route_next_action", text=text, mode=mode)) == row
+    assert rule(structure(project, "record_report", text=text, mode=mode)) == row
+
+    progress = structure(project, "project_status")["progress"]
+    assert isinstance(progress, dict)
+    assert progress["done_tasks"] == 0
+
+
 @requirement("G-50")
 def test_the_planners_example_leaves_a_handoff_that_the_next_session_reads(
     tmp_path: Path,

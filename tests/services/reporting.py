@@ -22,7 +22,7 @@ _REPORT = """\
   <summary>{summary}</summary>
   <artifacts><files/><commits/></artifacts>
   <memory/>
-  <verification><check name="tests" passed="{passed}">ran</check></verification>
+  <verification><check name="tests" passed="{passed}">{evidence}</check></verification>
   <handoff>
     <ready>true</ready>
     <next_action agent="goop-executor">{next}</next_action>
@@ -41,6 +41,7 @@ def report(task: str = "W2.T1", status: str = "COMPLETE", **parts: str) -> str:
         "wave": "2",
         "summary": f"{task} went on.",
         "passed": "true",
+        "evidence": "ran",
         "next": "Go on with the plan",
         "blockers": "Nobody decided" if status == "BLOCKED" else "None",
         "new_session": "false",

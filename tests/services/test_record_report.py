@@ -271,6 +271,19 @@ def test_a_failed_check_keeps_the_phase(tmp_path: Path) -> None:
         assert state_of(project_context).phase == "accept"
 
 
+def test_a_passed_check_that_shows_nothing_keeps_the_phase(tmp_path: Path) -> None:
+    with_state(tmp_path, phase="execute", specLocked=True)
+    (tmp_path / ".goopspec/BLUEPRINT.md").write_text(
+        PLAN.replace("### Task 1.2: Second\n", ""), encoding="utf-8"
+    )
+    with working_in(tmp_path) as project_context:
+        recorded = record(project_context, report("W1.T1", wave="1", evidence="CI will run it"))
+        assert (recorded.status, recorded.decision.rule) == ("recorded", "G2c")
+        assert state_of(project_context).phase == "execute"
+        record(project_context, report("W1.T1", wave="1", evidence="12 passed"))
+        assert state_of(project_context).phase == "accept"
+
+
 @pytest.mark.parametrize(
     ("phase", "facts", "plan", "expected"),
     [

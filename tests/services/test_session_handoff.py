@@ -267,6 +267,12 @@ def test_a_task_with_a_failed_check_is_not_completed(todo: ProjectContext) -> No
     assert [task.name for task in found.completed] == ["W2.T1"]
 
 
+def test_a_task_whose_check_shows_nothing_is_not_completed(todo: ProjectContext) -> None:
+    record(todo, report("W2.T1", evidence="could not run: no database"))
+
+    assert read(todo).completed == ()
+
+
 def test_a_handoff_is_stale_only_until_a_session_has_resumed_from_it(todo: ProjectContext) -> None:
     built(todo, write=True)
     stale = "workflow/drift-handoff-stale"

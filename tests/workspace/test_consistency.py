@@ -27,8 +27,12 @@ def report(
     status: str = "COMPLETE",
     agent: str = "goop-executor",
     checks: dict[str, bool] | None = None,
+    evidence: str = "12 passed",
 ) -> StoredReport:
-    verification = [{"name": name, "passed": passed} for name, passed in (checks or {}).items()]
+    verification = [
+        {"name": name, "passed": passed, "evidence": evidence}
+        for name, passed in (checks or {}).items()
+    ]
     return StoredReport(
         id=1,
         protocol="goop_report",
@@ -256,6 +260,21 @@ def test_a_failed_check_keeps_a_task_open() -> None:
     records = records_of([report("W1.T1", checks={"tests": False, "lint": True})])
 
     assert (records.done, records.open, records.failed) == ((), ("W1.T1",), ("W1.T1",))
+
+
+@pytest.mark.parametrize("text", ["0 tests collected", "left to goop-tester", ""])
+def test_a_passed_check_that_shows_nothing_keeps_a_task_open(text: str) -> None:
+    records = records_of([report("W1.T1", checks={"tests": True}, evidence=text)])
+
+    assert (records.done, records.open, records.failed) == ((), ("W1.T1",), ())
+
+
+def test_a_must_have_whose_check_shows_nothing_is_not_verified() -> None:
+    records = records_of(
+        [report(None, agent="goop-verifier", checks={"MH1": True}, evidence="not run")]
+    )
+
+    assert (records.verified, records.passed_must_haves) == (False, frozenset())
 
 
 def test_a_blocker_is_active_until_the_task_is_reported_again() -> None:

@@ -71,6 +71,25 @@ def test_a_failed_check_and_a_blocker_with_its_options_are_in_the_entry() -> Non
     ]
 
 
+@requirement("G-44", "G-47")
+def test_a_passed_check_that_shows_nothing_is_in_the_entry() -> None:
+    empty = CheckView("tests", True, "CI will run it")
+    report = ReportView(
+        outcome=OutcomeKind.WITHOUT_RESULT,
+        native_status="COMPLETE",
+        task_id="W1.T1",
+        summary="Parsed.",
+        checks=(empty, CheckView("lint", True)),
+        checks_without_result=(empty,),
+    )
+
+    assert chronicle_text(entry_of_report(report, time=NOW)).split("\n")[2:] == [
+        "- **Action:** W1.T1: COMPLETE, but 1 check shows no result",
+        "- **Outcome:** Parsed.",
+        "- **Claimed Only:** check tests passed, without a result, check lint passed",
+    ]
+
+
 @pytest.mark.parametrize(
     ("case", "lines"),
     [

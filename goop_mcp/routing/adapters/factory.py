@@ -1,9 +1,11 @@
 """Factory replies in the common model."""
 
 from goop_mcp.protocols.factory.model import CriticVerdict, FactoryQuestion, Reply, Status
+from goop_mcp.protocols.factory.rules.contradictions import checks_without_result
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
 from goop_mcp.routing.views import (
     NOTHING,
+    CheckView,
     ErrorView,
     FileView,
     Issue,
@@ -29,6 +31,11 @@ OUTCOMES = (
         lambda reply: reply.verdict is CriticVerdict.BLOCKING,
         OutcomeKind.GATE_FAILED,
     ),
+    OutcomeRow(
+        "success, a passed check that shows no result",
+        lambda reply: bool(checks_without_result(reply)),
+        OutcomeKind.WITHOUT_RESULT,
+    ),
     OutcomeRow("success", lambda _reply: True, OutcomeKind.DONE),
 )
 
@@ -46,6 +53,11 @@ def _read(verdict: Verdict) -> ReportView:
         outcome=outcome,
         native_status=reply.status.value if reply.status else None,
         summary=reply.summary,
+        checks_without_result=tuple(
+            [CheckView(name, True, text) for name, text in checks_without_result(reply)]
+            if outcome is OutcomeKind.WITHOUT_RESULT
+            else ()
+        ),
         files=tuple(
             [
                 FileView(each.path, None, each.description or "")

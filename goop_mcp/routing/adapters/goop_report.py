@@ -1,6 +1,8 @@
 """`<goop_report>` in the common model."""
 
-from goop_mcp.protocols.goop_report.model import Counter, Report, State, Status
+from collections.abc import Sequence
+
+from goop_mcp.protocols.goop_report.model import Check, Counter, Report, State, Status
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
 from goop_mcp.routing.views import (
     CheckView,
@@ -12,6 +14,7 @@ from goop_mcp.routing.views import (
     PositionView,
     ReportView,
 )
+from goop_mcp.validation.check_texts import shows_no_result
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.task_ids import normal_task_id
@@ -24,14 +27,29 @@ _CONTRADICTED = "goop_report/complete-with-failed-check"
 _NO_STATE = State(phase=None)
 
 
+def _checks(report: Report) -> Sequence[Check]:
+    return report.verification or ()
+
+
+def _is_without_result(check: Check) -> bool:
+    return check.passed is True and shows_no_result(check.evidence)
+
+
 OUTCOMES = (
     OutcomeRow(
         "COMPLETE with a failed check",
         lambda report: (
             report.status is Status.COMPLETE
-            and any(check.passed is False for check in report.verification or ())
+            and any(check.passed is False for check in _checks(report))
         ),
         OutcomeKind.GATE_FAILED,
+    ),
+    OutcomeRow(
+        "COMPLETE with a passed check that shows no result",
+        lambda report: (
+            report.status is Status.COMPLETE and any(map(_is_without_result, _checks(report)))
+        ),
+        OutcomeKind.WITHOUT_RESULT,
     ),
     OutcomeRow("COMPLETE", lambda report: report.status is Status.COMPLETE, OutcomeKind.DONE),
     OutcomeRow("PARTIAL", lambda report: report.status is Status.PARTIAL, OutcomeKind.PARTIAL),
@@ -85,11 +103,9 @@ def _read(verdict: Verdict) -> ReportView:
             if artifacts
             else ()
         ),
-        checks=tuple(
-            [
-                CheckView(each.name or "?", each.passed, each.evidence)
-                for each in report.verification or ()
-            ]
+        checks=tuple(map(_check, _checks(report))),
+        checks_without_result=tuple(
+            [_check(each) for each in _checks(report) if _is_without_result(each)]
         ),
         memories=tuple(
             [MemoryView(each.type, each.importance, each.title) for each in report.memory or ()]
@@ -102,6 +118,10 @@ def _read(verdict: Verdict) -> ReportView:
         ready=handoff.ready if handoff else None,
         extensions={each.name: each.content for each in report.extensions},
     )
+
+
+def _check(check: Check) -> CheckView:
+    return CheckView(check.name or "?", check.passed, check.evidence)
 
 
 def _position(counter: Counter | None) -> PositionView | None:

@@ -4,9 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from goop_mcp.protocols.speckit.model import AgentInput, ErrorDetail, Response, Status, plain_agent
+from goop_mcp.protocols.speckit.rules.contradictions import checks_without_result
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
 from goop_mcp.routing.speckit_results import issues_of_error, issues_of_result, number_of
-from goop_mcp.routing.views import NOTHING, ErrorView, Issue, NextStep, OutcomeKind, ReportView
+from goop_mcp.routing.views import (
+    NOTHING,
+    CheckView,
+    ErrorView,
+    Issue,
+    NextStep,
+    OutcomeKind,
+    ReportView,
+)
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["ADAPTER"]
@@ -88,6 +97,11 @@ OUTCOMES = (
         OutcomeKind.GATE_FAILED,
     ),
     OutcomeRow(
+        "success, test with a passed gate or criterion that shows no result",
+        lambda response: bool(checks_without_result(response)),
+        OutcomeKind.WITHOUT_RESULT,
+    ),
+    OutcomeRow(
         "success, review NEEDS_MANUAL_REVIEW",
         lambda response: (
             _agent(response) == "review"
@@ -139,6 +153,11 @@ def _read(verdict: Verdict) -> ReportView:
         outcome=outcome,
         native_status=response.status.value if response.status else None,
         agent=plain_agent(response.agent) if response.agent else None,
+        checks_without_result=tuple(
+            [CheckView(name, True, text) for name, text in checks_without_result(response)]
+            if outcome is OutcomeKind.WITHOUT_RESULT
+            else ()
+        ),
         next=tuple([NextStep(plain_agent(step)) for step in response.next_steps]),
         error=error,
         issues=issues,

@@ -7,6 +7,7 @@ from goop_mcp.messages import decision_required, gate_blocked
 from goop_mcp.routing.counting import another_try, counted
 from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.messages import (
+    checks_without_result,
     counted_noun,
     failed_checks,
     named,
@@ -146,6 +147,8 @@ def _what_could_not_be_placed(case: RoutingInput, next_agent: str | None) -> str
     status = case.report.native_status or "no status"
     if case.outcome is OutcomeKind.CHECKPOINT and case.report.failed_checks:
         return f"{status}, but {failed_checks(case)}"
+    if case.outcome is OutcomeKind.CHECKPOINT and case.report.checks_without_result:
+        return f"{status}, but {checks_without_result(case)}"
     if case.outcome in (OutcomeKind.DONE, OutcomeKind.CHECKPOINT):
         if _gate_is_closed(case):
             return f"{status}, but the execution gate is closed: the execution is not complete"

@@ -3,7 +3,15 @@
 from goop_mcp.messages import decision_required, notice, phase_complete
 from goop_mcp.routing.counting import counted, progressed
 from goop_mcp.routing.decision import Action, DecisionFields
-from goop_mcp.routing.messages import counted_noun, named, render_blockers, render_notice
+from goop_mcp.routing.messages import (
+    ask_for_results,
+    checks_without_result,
+    counted_noun,
+    named,
+    render_blockers,
+    render_notice,
+    render_without_result,
+)
 from goop_mcp.routing.row import RoutingInput, RowList
 from goop_mcp.routing.views import OutcomeKind, Question
 from goop_mcp.validation.findings import excerpt
@@ -134,6 +142,25 @@ def _open_issues(case: RoutingInput) -> DecisionFields:
         "blockers": words or (case.report.summary or "the critic blocks",),
         "state_changes": counted(critic_rejections=_rejections(case)),
     }
+
+
+ROWS.add(
+    rule="F3c",
+    protocol=PROTOCOL,
+    when="success, a passed check that shows no result",
+    requirements=("F-10",),
+    fits=lambda case: case.outcome is OutcomeKind.WITHOUT_RESULT,
+    actions=(Action.RESUME_SAME,),
+    sets=("next_agent", "instruction"),
+    build=lambda case: {
+        "next_agent": case.same_agent,
+        "instruction": ask_for_results(case, '"passed": false with the reason'),
+    },
+    reason=lambda case: (
+        f"success, but {checks_without_result(case)}: {named(case.same_agent)} resumes"
+    ),
+    message=render_without_result,
+)
 
 
 ROWS.add(

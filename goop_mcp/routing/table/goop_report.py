@@ -18,7 +18,7 @@ from goop_mcp.routing.counting import counted, progressed
 from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.routing.held_back import NOT_READY, is_held_back, waits_for_decision
-from goop_mcp.routing.messages import failed_checks, named
+from goop_mcp.routing.messages import ask_for_results, checks_without_result, failed_checks, named
 from goop_mcp.routing.row import RoutingInput, RowList
 from goop_mcp.routing.views import OutcomeKind, ReportView
 from goop_mcp.validation.findings import excerpt
@@ -296,6 +296,34 @@ ROWS.add(
 )
 
 
+# After the blockers: what a person has to decide first, the agent cannot run.
+@ROWS.row(
+    rule="G2c",
+    protocol=PROTOCOL,
+    when="COMPLETE with a passed check that shows no result",
+    requirements=("G-44", "G-47"),
+    fits=lambda case: case.outcome is OutcomeKind.WITHOUT_RESULT,
+    actions=(Action.RESUME_SAME,),
+    sets=("next_agent", "instruction"),
+    reason=lambda case: f"COMPLETE, but {checks_without_result(case)}: the same task continues",
+    message=lambda case, _fields: gate_blocked(
+        f"{_task(case)} is COMPLETE, but {checks_without_result(case)}: run it, or report it as not"
+        " run",
+        details=[
+            f"{check.name}: {check.evidence or 'no text'}"
+            for check in case.report.checks_without_result
+        ],
+    ),
+)
+def _run_checks(case: RoutingInput) -> DecisionFields:
+    return {
+        "next_agent": case.same_agent,
+        "instruction": ask_for_results(
+            case, 'passed="false" with the reason, and PARTIAL or BLOCKED'
+        ),
+    }
+
+
 # Before the rows that resume: once more would repeat what has not helped so far.
 @ROWS.row(
     rule="G7c",
@@ -377,16 +405,20 @@ ROWS.add(
 )
 
 
-# A failed check leaves the checkpoint to the user, in the last row.
+# A check that failed or shows no result leaves the checkpoint to the user, in the last row.
 ROWS.add(
     rule="G8b",
     protocol=PROTOCOL,
-    when="CHECKPOINT, suggest_new_session false, an agent is named, no check failed",
+    when=(
+        "CHECKPOINT, suggest_new_session false, an agent is named, no check failed or without"
+        " result"
+    ),
     requirements=("G-57",),
     fits=lambda case: (
         case.outcome is OutcomeKind.CHECKPOINT
         and (_goes_to_agent(case) or _next_agent(case) == "orchestrator")
         and not case.report.failed_checks
+        and not case.report.checks_without_result
     ),
     actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
     sets=("next_agent", "instruction", "files_to_read"),

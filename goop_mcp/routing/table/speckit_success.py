@@ -5,7 +5,15 @@ from typing import Any
 from goop_mcp.messages import phase_complete, progress
 from goop_mcp.routing.counting import progressed
 from goop_mcp.routing.decision import Action, DecisionFields
-from goop_mcp.routing.messages import named, render_notice, render_question, render_review
+from goop_mcp.routing.messages import (
+    ask_for_results,
+    checks_without_result,
+    named,
+    render_notice,
+    render_question,
+    render_review,
+    render_without_result,
+)
 from goop_mcp.routing.row import RoutingInput, RowList
 from goop_mcp.routing.speckit_results import next_names, number_of, paths_of
 from goop_mcp.routing.table.speckit_agents import can_start
@@ -134,6 +142,23 @@ ROWS.add(
         " implement resumes"
     ),
     message=_render_unfinished,
+)
+
+
+ROWS.add(
+    rule="S10b",
+    protocol=PROTOCOL,
+    when="test with a gate or criterion PASSED that shows no result",
+    requirements=("S-38",),
+    fits=lambda case: case.outcome is OutcomeKind.WITHOUT_RESULT,
+    actions=(Action.RESUME_SAME,),
+    sets=("next_agent", "instruction"),
+    build=lambda case: {
+        "next_agent": case.report.agent,
+        "instruction": ask_for_results(case, "FAILED, or NOT_TESTED for a criterion"),
+    },
+    reason=lambda case: f"success, but {checks_without_result(case)}: {_agent(case)} resumes",
+    message=render_without_result,
 )
 
 

@@ -1,16 +1,17 @@
 """Rules about contradictory replies (D-93): success with an error, questions or failed checks."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from goop_mcp.protocols.factory.claims import CHECK_TEXTS, PASSED, added_checks
 from goop_mcp.protocols.factory.model import CriticVerdict, Reply, Status
-from goop_mcp.validation.check_texts import judge_claim, summary_failure
+from goop_mcp.validation.check_texts import TextFlaw, judge_claim, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.rules import Example, Problem, RuleList
 
-__all__ = ["CONTRADICTION_RULES"]
+__all__ = ["CONTRADICTION_RULES", "checks_without_result"]
 
 _SUMMARY = '"summary": "Designed a data pipeline with four agents",'
 _METRICS = ("tests_failed", "failed_tests", "test_failures", "tests_failing")
@@ -24,15 +25,39 @@ def _contradiction(what: str, path: str, found: str) -> Hit:
     )
 
 
-def _passed_checks(reply: Reply) -> Iterator[tuple[str, str]]:
-    """Return pointer and text of the additional checks that agents report as passed."""
-    for _, pointer, check in added_checks(reply):
+class _JudgedText(NamedTuple):
+    """A text of the passed check `name`, its pointer, and what speaks against it."""
+
+    name: str
+    path: str
+    text: str
+    flaw: TextFlaw | None
+
+
+def _passed_checks(reply: Reply) -> Iterator[list[_JudgedText]]:
+    """Yield the texts of each additional check that agents report as passed."""
+    for name, pointer, check in added_checks(reply):
         status = check.get("status")
         if check.get("passed") is True or (isinstance(status, str) and status.lower() in PASSED):
-            for field in CHECK_TEXTS:
-                text = check.get(field)
-                if isinstance(text, str):
-                    yield f"{pointer}/{field}", text
+            yield [
+                _JudgedText(name, f"{pointer}/{field}", text, judge_claim(text))
+                for field in CHECK_TEXTS
+                if isinstance(text := check.get(field), str)
+            ]
+
+
+def _without_result(texts: list[_JudgedText]) -> _JudgedText | None:
+    """Return the first text of a check that shows no result, None where one text shows it."""
+    kinds = {None if each.flaw is None else each.flaw.kind for each in texts}
+    return texts[0] if kinds == {"without result"} else None
+
+
+def checks_without_result(reply: Reply) -> list[tuple[str, str]]:
+    """Return the passed checks of a success that show no result, each with a text of it."""
+    if reply.status is not Status.SUCCESS:
+        return []
+    found = [_without_result(texts) for texts in _passed_checks(reply)]
+    return [(each.name, each.text) for each in found if each is not None]
 
 
 CONTRADICTION_RULES = RuleList()
@@ -172,21 +197,21 @@ def _contradicting_texts(reply: Reply, _expected: Expectations) -> list[Hit | Pr
         )
 
     without_result = []
-    for path, text in _passed_checks(reply):
-        claim = judge_claim(text)
-        if claim is None:
-            continue
-
-        if claim.kind == "contradicts":
-            what = f"a passed check shows {claim.shown!r}"
-            contradictions.append(_contradiction(what, path, excerpt(text)))
-        else:
+    for texts in _passed_checks(reply):
+        contradictions += [
+            _contradiction(f"a passed check shows {flaw.shown!r}", path, excerpt(text))
+            for _, path, text, flaw in texts
+            if flaw is not None and flaw.kind == "contradicts"
+        ]
+        empty = _without_result(texts)
+        if empty is not None:
             message = (
                 "a check is reported as passed, but its text shows no result; "
                 "expected what was run and what came of it"
             )
+            found = excerpt(empty.text) or None
             without_result.append(
-                CHECK_WITHOUT_RESULT.problem(message, path=path, found=excerpt(text) or None)
+                CHECK_WITHOUT_RESULT.problem(message, path=empty.path, found=found)
             )
 
     # A review that blocks succeeded as a review, and failures are what it has to report.
@@ -205,7 +230,10 @@ CHECK_WITHOUT_RESULT = CONTRADICTION_RULES.add(
         " text"
     ),
     why="What did not run did not pass.",
-    fix="Run the check and write what it printed, or leave the check out.",
+    fix=(
+        "Run the check and write what it printed. If it cannot be run, report it as not run:"
+        ' "passed": false with the reason.'
+    ),
     requirements=("F-10",),
     example=Example(
         good=_SUMMARY,

@@ -146,7 +146,10 @@ CHECK_WITHOUT_RESULT = VERIFICATION_RULES.add(
         'passed="true", and nothing ran: 0 tests, all skipped, "not run", "should pass", no text'
     ),
     why="What did not run did not pass. Nobody can see what the check is based on.",
-    fix="Run the check and write what it printed, or leave the check out.",
+    fix=(
+        "Run the check and write what it printed. If it cannot be run, report it as not run:"
+        ' passed="false" with the reason, and PARTIAL or BLOCKED.'
+    ),
     requirements=("G-44", "G-47"),
     example=Example(good="pytest: 12 passed", bad="not run, should pass", reply=COMPLETE_REPLY),
 )

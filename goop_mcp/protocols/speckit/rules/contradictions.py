@@ -1,18 +1,19 @@
 """Rules about contradictory answers (D-93): counts, criteria, percentages, next steps, checks."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from goop_mcp.protocols.speckit.model import Response, Status, Values, plain_agent
 from goop_mcp.protocols.speckit.result_values import items, number, section
 from goop_mcp.protocols.speckit.rules.gates import is_unfinished
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, TEST_REPLY
-from goop_mcp.validation.check_texts import judge_claim, parse_result
+from goop_mcp.validation.check_texts import TextFlaw, judge_claim, parse_result
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_strings import escape_pointer
 from goop_mcp.validation.rules import Example, Problem, RuleList
 
-__all__ = ["CONTRADICTION_RULES"]
+__all__ = ["CONTRADICTION_RULES", "checks_without_result"]
 
 _ALL = 100
 _FAILURES = ("failed", "failures", "tests_failed", "failed_tests", "failing")
@@ -108,6 +109,48 @@ def _texts(response: Response) -> list[tuple[str, str, str]]:
             ]
 
     return texts
+
+
+class _JudgedText(NamedTuple):
+    """A text of a passed gate or criterion `what`, its pointer, and what speaks against it."""
+
+    what: str
+    path: str
+    text: str
+    flaw: TextFlaw | None
+
+
+def _judged(response: Response) -> list[_JudgedText]:
+    return [
+        _JudgedText(what, path, text, judge_claim(text)) for what, path, text in _texts(response)
+    ]
+
+
+def checks_without_result(response: Response) -> list[tuple[str, str]]:
+    """Return the passed gates and criteria that show no result, each with a text of it."""
+    return [(each.what, each.text) for each in _without_result(response, _judged(response))]
+
+
+def _without_result(response: Response, judged: Sequence[_JudgedText]) -> list[_JudgedText]:
+    """Return the first text of each passed gate or criterion that shows no result."""
+    # One text with a result is enough: agents describe the same run in several fields.
+    empty: dict[str, _JudgedText] = {}
+    shown: set[str] = set()
+    for each in judged:
+        if each.flaw is not None and each.flaw.kind == "without result":
+            empty.setdefault(each.what, each)
+        else:
+            shown.add(each.what)
+
+    # What the details of a gate count is a result as well.
+    for name, gate in _passed_gates(response) if empty else ():
+        details = section(gate, "details")
+        if any(number(details, key) is not None for key in details) or any(
+            isinstance(text, str) and parse_result(text).passed for text in details.values()
+        ):
+            shown.add(f"gate {excerpt(name, 40)}")
+
+    return [each for what, each in empty.items() if what not in shown]
 
 
 CONTRADICTION_RULES = RuleList()
@@ -312,38 +355,14 @@ def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | 
 )
 def _contradicting_texts(response: Response, _expected: Expectations) -> list[Hit | Problem]:
     """Report texts of passed checks that show a failure, and checks whose texts show no result."""
+    judged = _judged(response)
     found: list[Hit | Problem] = []
-    without_result: dict[str, tuple[str, str]] = {}
-    with_result = set()
-
-    for what, path, text in _texts(response):
-        claim = judge_claim(text)
-        # One text with a result is enough: agents describe the same run in several fields.
-        if claim is None or claim.kind != "without result":
-            with_result.add(what)
-        else:
-            without_result.setdefault(what, (path, text))
-
-        if claim is not None and claim.kind == "contradicts":
-            message = (
-                f"{what} is PASSED, but its text shows {claim.shown!r}; expected both to agree"
-            )
+    for what, path, text, flaw in judged:
+        if flaw is not None and flaw.kind == "contradicts":
+            message = f"{what} is PASSED, but its text shows {flaw.shown!r}; expected both to agree"
             found.append(Hit(message=message, path=path, found=excerpt(text)))
 
-    # One text without a result says nothing as long as another one of the same check has it, or
-    # as long as its details count what ran.
-    counted = set()
-    for name, gate in _passed_gates(response) if without_result else ():
-        details = section(gate, "details")
-        if any(number(details, key) is not None for key in details) or any(
-            isinstance(text, str) and parse_result(text).passed for text in details.values()
-        ):
-            counted.add(f"gate {excerpt(name, 40)}")
-
-    for what, (path, text) in without_result.items():
-        if what in with_result or what in counted:
-            continue
-
+    for what, path, text, _ in _without_result(response, judged):
         message = (
             f"{what} is PASSED, but its text shows no result; expected what was run and what came"
             " of it"
@@ -359,7 +378,10 @@ CHECK_WITHOUT_RESULT = CONTRADICTION_RULES.add(
     strict=Severity.ERROR,
     catches='a gate or criterion PASSED, and nothing ran: "not run", "should pass", all skipped',
     why="What did not run did not pass.",
-    fix="Run the check and write what came of it; a criterion that was not tested is NOT_TESTED.",
+    fix=(
+        "Run the check and write what came of it; a gate that cannot be run is FAILED, and a"
+        " criterion that was not tested is NOT_TESTED."
+    ),
     requirements=("S-38",),
     example=Example(
         good='{"docker_compose": "valid"}', bad='{"docker_compose": "not run"}', reply=TEST_REPLY
