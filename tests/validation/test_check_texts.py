@@ -24,6 +24,12 @@ CASES = [
     )
     for case in [json.loads(line)]
 ]
+IN_LANGUAGES = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "check_texts_in_languages.jsonl")
+    .read_text(encoding="utf-8")
+    .splitlines()
+]
 RULES = {
     "success": None,
     "failure": "goop_report/check-contradicts-itself",
@@ -125,6 +131,57 @@ def test_summary_counts_as_well(summary: str, text: str, passed: str, contradict
     ) is contradicts
 
 
+def test_other_languages_are_read_and_honest_texts_are_left_alone() -> None:
+    found: Counter[tuple[str, bool]] = Counter()
+    sizes: Counter[str] = Counter()
+    accused = []
+    for case in IN_LANGUAGES:
+        claim = judge_claim(case["text"])
+        shown = KINDS[claim and claim.kind]
+        if case["shows"] == "success":
+            sizes["honest"] += 1
+            accused += [case["text"]] if claim is not None else []
+        else:
+            sizes["untrue"] += 1
+            found[case["language"], shown == case["shows"]] += 1
+
+    hits = sum(number for (_, is_found), number in found.items() if is_found)
+    assert not accused
+    assert (sizes["untrue"] >= 120, sizes["honest"] >= 200) == (True, True)
+    assert hits >= 0.95 * sizes["untrue"], found
+
+
+@requirement("G-47")
+@pytest.mark.parametrize("language", sorted({case["language"] for case in IN_LANGUAGES}))
+@pytest.mark.parametrize("mode", MODES)
+def test_reports_in_each_language_get_the_finding_of_their_text(language: str, mode: Mode) -> None:
+    for case in IN_LANGUAGES:
+        if case["language"] != language:
+            continue
+
+        verdict = validate(reply_with(case["text"]), mode=mode)
+        weighty = {each.rule for each in verdict.findings if each.severity is not Severity.INFO}
+        rule = RULES[case["shows"]]
+        assert weighty == ({rule} if rule else set()), case["text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Pruefung: 2 Tests fehlgeschlagen", "failure"),
+        ("2 tests ont echoue", "failure"),
+        ("codigo de salida 1", "failure"),
+        ("nao foi possivel executar os testes", "nothing"),
+        ("12 passed, 2 个失败", "failure"),
+        ("Tests: ２ 个失败，１０ 个通过", "failure"),
+    ],
+)
+def test_missing_accents_and_mixed_languages_are_read(text: str, shown: str) -> None:
+    claim = judge_claim(text)
+
+    assert KINDS[claim and claim.kind] == shown
+
+
 def test_counts_are_read_for_other_uses_too() -> None:
     result = parse_result("3 failed, 39 passed, 2 skipped, 1 error in 4.21s\nexit code: 1")
 
@@ -177,6 +234,16 @@ def test_any_text_is_read(text: str) -> None:
             "12%",
             "tests: ",
         ),
+        *(
+            "2 Tests nicht ",
+            "fehlgeschlagen ",
+            "échoué ",
+            "тесты не ",
+            "个失败",
+            "が成功",
+            "，失败 2",
+        ),
+        *("no se ", "keine Tests ", "errors    ", "если ", "wenn "),
         *("12 passed (14) ", "1 failed before ", "\n", "\x1b[", "[1;", "2 failed logins ", "- "),
     ],
 )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from goop_mcp.validation.check_texts.languages import may_be_foreign
 from goop_mcp.validation.check_texts.results import parse_result
 
 __all__ = ["TextFlaw", "judge_claim", "judge_summary", "shows_no_result", "summary_failure"]
@@ -86,7 +87,12 @@ def judge_claim(text: str) -> TextFlaw | None:
         if len(lower) <= _SHORT
         else any(map(lower.__contains__, _SUSPECTS))
     )
-    if not is_suspected and _SUSPECT_NUMBER.search(text) is None and any(map(str.isalnum, text)):
+    if (
+        not is_suspected
+        and _SUSPECT_NUMBER.search(text) is None
+        and any(map(str.isalnum, text))
+        and not may_be_foreign(lower)
+    ):
         return None
 
     result = parse_result(text)
@@ -104,7 +110,10 @@ def shows_no_result(text: str) -> bool:
 def judge_summary(summary: str, checks: Iterable[str]) -> str | None:
     """Return the failure that `checks` show while `summary` claims that every test passed."""
     # The words are searched before the text is parsed, which takes a hundred times as long.
-    if "all" not in summary.lower() or not parse_result(summary).all_passed:
+    lower = summary.lower()
+    if "all" not in lower and not may_be_foreign(lower):
+        return None
+    if not parse_result(summary).all_passed:
         return None
     results = (parse_result(text) for text in checks if text)
     return next((result.failure for result in results if result.failed), None)
@@ -115,7 +124,8 @@ def summary_failure(summary: str) -> str | None:
 
     Stricter than for a check, as a summary also describes what the work is about.
     """
-    if "fail" not in summary.lower():
+    lower = summary.lower()
+    if "fail" not in lower and not may_be_foreign(lower):
         return None
 
     result = parse_result(summary)

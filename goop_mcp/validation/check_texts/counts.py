@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from goop_mcp.structs import DataStruct
 from goop_mcp.validation.check_texts import vocabulary
+from goop_mcp.validation.check_texts.clauses import Clauses
 from goop_mcp.validation.check_texts.tokens import MARK, NAME, NUMBER, RATIO, WORD, Token
 from goop_mcp.validation.check_texts.vocabulary import ADJECTIVES, OTHER_NOUNS, STATES, TEST_NOUNS
 
@@ -24,7 +25,10 @@ _PAIR = 2
 
 
 class ResultCount(DataStruct, frozen=True):
-    """One number and what it counts; `text` is shown when it `fails`. `ran`: something was run."""
+    """One number and what it counts; `text` is shown when it `fails`. `ran`: something was run.
+
+    `at` and `end` are the positions of its first piece and after its last one.
+    """
 
     kind: str
     number: int
@@ -32,6 +36,7 @@ class ResultCount(DataStruct, frozen=True):
     text: str
     fails: bool = False
     ran: bool = False
+    end: int = 0
 
 
 class _Part(Struct):
@@ -80,11 +85,16 @@ def ends_of_lines(tokens: Sequence[Token]) -> list[int]:
     return [at for at, token in enumerate(tokens) if token.text == "\n"]
 
 
-def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[ResultCount]:
+def counts_in(
+    tokens: Sequence[Token], past: Sequence[bool], clauses: Clauses
+) -> Iterator[ResultCount]:
     """Return what `tokens` count, in order, except counts of earlier runs and of other things."""
     left_out = 0
     short: list[ResultCount] = []
     for chain in _chains(tokens):
+        if clauses.unclear_in_sentence and _is_described(chain, tokens, clauses):
+            continue
+
         # The total at the end of a chain, as vitest writes it: `11 passed | 1 skipped (12)`.
         total, last = None, chain[-1]
         if (
@@ -102,6 +112,7 @@ def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[ResultC
             count
             for number, state in pairs
             if (count := _count(number, state, chain, tokens, past)) is not None
+            and not (count.kind in ("skipped", "errors") and clauses.continue_at(count.end))
         ]
         yield from found
         left_out += sum(each.number for each in found if each.kind in ("skipped", "other"))
@@ -116,7 +127,7 @@ def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[ResultC
             text = f"{passed[0].number} passed of {whole}"
             short.append(ResultCount("short", whole - together, passed[0].at, text, fails=True))
 
-        short += list(_parts_of_a_whole(pairs, chain, tokens, past))
+        short += list(_parts_of_a_whole(pairs, chain, tokens, past, clauses))
 
     # Known only at the end: what makes up for missing passes may be counted in a later chain.
     for each in short:
@@ -236,6 +247,19 @@ def _is_state_first(parts: Sequence[_Part], tokens: Sequence[Token]) -> bool:
     return alone or parts[1].whole is not None
 
 
+def _is_described(chain: Sequence[_Part], tokens: Sequence[Token], clauses: Clauses) -> bool:
+    """Return whether words that nothing is known of make a description of `chain`."""
+    # What the tests are called is no description: "Regressionstests: 4 failed".
+    named = (chain[0].state or "").endswith("total") and len(chain) > 1
+    # A form that was left empty has 3 errors, too.
+    only_errors = all(
+        part.is_number or part.state == "errors" or tokens[part.at].text in ("failure", "failures")
+        for part in chain
+    )
+    unclear = clauses.unclear_in_sentence if only_errors else clauses.unclear
+    return chain[1 if named else 0].at in unclear
+
+
 # From pairs to counts
 
 
@@ -281,6 +305,7 @@ def _count(
         shown,
         fails=fails,
         ran=tokens[state.at].text in ("xfailed", "xfail"),
+        end=last + 1,
     )
 
 
@@ -379,6 +404,7 @@ def _parts_of_a_whole(
     chain: Sequence[_Part],
     tokens: Sequence[Token],
     past: Sequence[bool],
+    clauses: Clauses,
 ) -> Iterator[ResultCount]:
     """Return the ratios that count tests: "11/12 tests passed", "2 of 12 failed", "11/12"."""
     states = {number.at: state.state for number, state in pairs}
@@ -395,6 +421,10 @@ def _parts_of_a_whole(
         if state is None and len(tokens) <= _LOOK_AHEAD and "/" in tokens[part.at].text:
             others = (token for at, token in enumerate(tokens) if at != part.at)
             state = "total" if all(token.kind == MARK for token in others) else None
+        # "None of 45 checks" goes on with what is true of none of them.
+        if state == "total" and clauses.continue_at((part.whole_at or part.at) + 2):
+            continue
+
         shown = f"{part.number} of {part.whole}"
         if state in ("passed", "total") and _ends_or_counts(tokens, part.at):
             if part.whole == 0:

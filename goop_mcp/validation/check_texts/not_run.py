@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from goop_mcp.validation.check_texts import vocabulary
+from goop_mcp.validation.check_texts.clauses import Clauses
 from goop_mcp.validation.check_texts.counts import ResultCount
 from goop_mcp.validation.check_texts.tokens import MARK, NUMBER, WORD, Token
 from goop_mcp.validation.check_texts.vocabulary import NOTHING_RAN, POSITIVE, SHOULD, SHOULD_SUCCEED
@@ -12,8 +13,11 @@ __all__ = ["says_nothing_ran"]
 
 _NEAR_START = 2
 _LOOK_AHEAD = 4
+_CLAUSE = 12
+_SHORT = 12
 _AGENT = re.compile(r"goop-(?!mcp\b)[a-z-]{1,60}|w\d{1,6}\.t\d{1,6}")
 _SUBJECTS = vocabulary.NEGATED_RUN_OF | vocabulary.TOOLS | vocabulary.CHECKING
+_ABOUT_CHECKS = vocabulary.TEST_NOUNS | vocabulary.TOOLS | vocabulary.CHECKING_AGENTS
 _BY_FIRST_WORD = {
     first: tuple(phrase for phrase in NOTHING_RAN if phrase[0] == first)
     for first in {phrase[0] for phrase in NOTHING_RAN}
@@ -21,7 +25,10 @@ _BY_FIRST_WORD = {
 
 
 def says_nothing_ran(
-    tokens: Sequence[Token], current: Sequence[ResultCount], sums: dict[str, int]
+    tokens: Sequence[Token],
+    current: Sequence[ResultCount],
+    sums: dict[str, int],
+    clauses: Clauses,
 ) -> bool:
     """Return whether `tokens` state that nothing ran, and neither they nor `sums` show a run.
 
@@ -30,39 +37,75 @@ def says_nothing_ran(
     passed, skipped, total = (sums.get(kind) for kind in ("passed", "skipped", "total"))
     if passed or any(each.ran for each in current):
         return False
-    if passed == 0 or total == 0:
-        return True
-    if any(each.kind == "none" for each in current):
-        return True
-
-    only_listed = any(each.text.endswith(("deselected", "collected")) for each in current)
-    if only_listed and not _is_positive(tokens, ()):
-        return True
-    if skipped and (skipped >= total if total is not None else not _is_positive(tokens, ())):
+    if passed == 0 or total == 0 or any(each.kind == "none" for each in current):
         return True
     if not any(token.kind != MARK for token in tokens):
         return True
 
+    stated = _is_positive(tokens, ())
+    if any(each.text.endswith(("deselected", "collected")) for each in current) and not stated:
+        return True
+    # "12 Dateien übersprungen, 88 kopiert" is no run of tests.
+    if skipped and clauses.may_be_about(vocabulary.TEST_NOUNS):
+        left_out = skipped >= total if total is not None else not stated
+        if left_out:
+            return True
+
     # Where the text states that nothing ran, or that something should pass.
-    hopes = [
-        _phrase_at(tokens, at) or _hope_at(tokens, at) or _hand_over_at(tokens, at)
-        for at, token in enumerate(tokens)
-        if token.kind in (WORD, NUMBER)
-    ]
-    spans = [span for span in hopes if span is not None]
-
-    # "Skipped" at the beginning of a text, if it is the whole statement.
-    begin = next((at for at, token in enumerate(tokens) if token.kind != MARK), 0)
-    if _word(tokens, begin) in vocabulary.LEFT_OUT:
-        after = tokens[begin + 1] if begin + 1 < len(tokens) else None
-        if after is None or after.kind != WORD or after.text in vocabulary.AFTER_LEFT_OUT:
-            spans.append(range(begin, begin + 1))
-
+    spans = _statements(tokens, clauses)
     return (
         bool(spans)
         and not _is_positive(tokens, spans)
         and not any(each.kind == "errors" for each in current)
     )
+
+
+def _statements(tokens: Sequence[Token], clauses: Clauses) -> list[range]:
+    if len(tokens) > _SHORT and not clauses.may_be_about(_ABOUT_CHECKS):
+        return []
+
+    found = [
+        _phrase_at(tokens, at) or _hope_at(tokens, at) or _hand_over_at(tokens, at)
+        for at, token in enumerate(tokens)
+        if token.kind in (WORD, NUMBER)
+    ]
+    spans = [
+        span
+        for span in found
+        if span is not None
+        and not clauses.continue_at(span.stop)
+        and span.start not in clauses.conditional
+        and (span.start not in clauses.unclear or _is_about_tests(tokens, span))
+    ]
+
+    # "Skipped" at the beginning of a text, if it is the whole statement.
+    begin = next((at for at, token in enumerate(tokens) if token.kind != MARK), 0)
+    if _word(tokens, begin) in vocabulary.LEFT_OUT and not clauses.continue_at(begin + 1):
+        after = tokens[begin + 1] if begin + 1 < len(tokens) else None
+        # "跳过 12 个文件，复制 88 个": a number of what is skipped is no statement of its own.
+        counts = after is not None and after.kind == NUMBER
+        ends = after is None or after.kind != WORD or after.text in vocabulary.AFTER_LEFT_OUT
+        if ends and not (counts and not clauses.may_be_about(vocabulary.TEST_NOUNS)):
+            spans.append(range(begin, begin + 1))
+
+    return spans
+
+
+def _is_about_tests(tokens: Sequence[Token], span: range) -> bool:
+    """Return whether a statement is about tests, whatever other words stand before it."""
+    if tokens[span.start].text != "untested" and vocabulary.TEST_NOUNS.isdisjoint(
+        (_word(tokens, span.start - 1), _word(tokens, span.stop))
+    ):
+        return False
+
+    # "It is not tested" describes.
+    for at in range(span.start - 1, max(span.start - _CLAUSE, -1), -1):
+        if tokens[at].kind == MARK:
+            break
+        if tokens[at].text == "is":
+            return False
+
+    return True
 
 
 def _is_positive(tokens: Sequence[Token], spans: Sequence[range]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from goop_mcp.structs import DataStruct
 from goop_mcp.validation.check_texts import vocabulary
+from goop_mcp.validation.check_texts.clauses import ENGLISH, Clauses
 from goop_mcp.validation.check_texts.counts import ResultCount, counts_in, ends_of_lines, past_flags
 from goop_mcp.validation.check_texts.not_run import says_nothing_ran
 from goop_mcp.validation.check_texts.tokens import (
@@ -55,7 +56,8 @@ def parse_result(text: str) -> CheckResult:
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
-    tokens = tokens_of(text)
+    tokens, translated = tokens_of(text)
+    clauses = Clauses(tokens, translated=True) if translated else ENGLISH
     past = past_flags(tokens)
     exits = [
         status
@@ -67,7 +69,7 @@ def parse_result(text: str) -> CheckResult:
         )
         and (status := _exit_at(tokens, at)) is not None
     ]
-    counts = [*counts_in(tokens, past), *exits, *_failing_lines(text, tokens, past)]
+    counts = [*counts_in(tokens, past, clauses), *exits, *_failing_lines(text, tokens, past)]
 
     # Only the last run that the text describes counts.
     turns = [
@@ -93,7 +95,7 @@ def parse_result(text: str) -> CheckResult:
         **sums,
         exit_status=statuses[-1] if statuses else None,
         failure=None if failing is None else failing.text,
-        nothing_ran=failing is None and says_nothing_ran(tokens, current, sums),
+        nothing_ran=failing is None and says_nothing_ran(tokens, current, sums, clauses),
         all_passed=failing is None and _says_all_passed(tokens),
     )
 
@@ -117,7 +119,9 @@ def _exit_at(tokens: Sequence[Token], at: int) -> ResultCount | None:
         return None
 
     after = number + 2 if _word(tokens, number + 1) in ("(", ",") else number + 1
-    if _word(tokens, after) in vocabulary.AFTER_DESCRIBED_EXIT:
+    if _word(tokens, after) in vocabulary.AFTER_DESCRIBED_EXIT or (
+        after < len(tokens) and tokens[after].foreign
+    ):
         return None
 
     status = tokens[number].number

@@ -3,20 +3,35 @@
 import re
 from typing import Final, NamedTuple
 
-from goop_mcp.validation.check_texts.vocabulary import NUMBERS, TOOLS
+from goop_mcp.validation.check_texts.languages import in_english
+from goop_mcp.validation.check_texts.vocabulary import KNOWN, NUMBERS, TOOLS
 
-__all__ = ["MARK", "NAME", "NUMBER", "RATIO", "WORD", "Token", "tokens_of", "without_quotations"]
+__all__ = [
+    "CONDITION",
+    "MARK",
+    "NAME",
+    "NUMBER",
+    "RATIO",
+    "WORD",
+    "Token",
+    "tokens_of",
+    "without_quotations",
+]
 
 NUMBER, RATIO, WORD, NAME, MARK = "number", "ratio", "word", "name", "mark"
 
 
 class Token(NamedTuple):
-    """A piece of a text; `text` is in lower case, `whole` the total of a ratio such as 11/12."""
+    """A piece of a text; `text` is in lower case, `whole` the total of a ratio such as 11/12.
+
+    `foreign` marks a word of a text in another language whose meaning no table has.
+    """
 
     kind: str
     text: str
     number: int = 0
     whole: int = 0
+    foreign: bool = False
 
 
 _COLOUR = re.compile(r"\x1b?\[[0-9;]{1,12}m")
@@ -24,26 +39,63 @@ _PIECE = re.compile(r"[\w./\\@'’%+~$&-]+|\n|\S")
 _FENCE = "```"
 _INFORMATION = "ℹ"
 _QUOTED = " quoted_text "
-_PAIRS: Final = {"`": "`", '"': '"', "“": "”", "«": "»", "„": "“", "‘": "’", "'": "'"}
+_PAIRS: Final = {
+    "`": "`",
+    '"': '"',
+    "“": "”",
+    "«": "»",
+    "„": "“",
+    "‘": "’",
+    "'": "'",
+    "「": "」",
+    "『": "』",
+    "《": "》",
+    "‹": "›",
+}
+_QUOTES: Final = frozenset(_PAIRS).union(_PAIRS.values())
+CONDITION: Final = "if"
 _MOST_DIGITS = 9
 _THOUSANDS = 3
 _TICKS: Final = {"✓": "passed", "✔": "passed", "✅": "passed", "✗": "failed", "✘": "failed"}
 _ARROWS: Final = frozenset({"→", "⇒", "->", "-->", "=>"})
 
 
-def tokens_of(text: str) -> list[Token]:
-    """Return the pieces of `text` in order; a new line is a mark."""
+def tokens_of(text: str) -> tuple[list[Token], bool]:
+    """Return the pieces of `text` in order, and whether they were translated.
+
+    A new line is a mark.
+    """
     text = _COLOUR.sub("", text).replace(_INFORMATION, "#")
     if _FENCE in text:
         text = "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(_FENCE))
 
     unquoted = without_quotations(text)
-    tokens = _tokens(unquoted)
+    tokens, translated = _read(unquoted)
     # If only names of tools and marks stand around quotations, these are the result.
     frame = TOOLS | {_QUOTED.strip()}
     if unquoted != text and all(each.kind == MARK or each.text in frame for each in tokens):
-        return _tokens("".join(" " if char in _PAIRS or char == "”" else char for char in text))
-    return tokens
+        return _read("".join(" " if char in _QUOTES else char for char in text))
+    return tokens, translated
+
+
+def _read(text: str) -> tuple[list[Token], bool]:
+    english = in_english(text)
+    return (_tokens(text), False) if english is None else (_marked(_tokens(english)), True)
+
+
+def _marked(tokens: list[Token]) -> list[Token]:
+    """Return `tokens` of a text in another language, with a mark on the words nothing is known of.
+
+    What such a word says about a number next to it is not known. "If" is marked as well: what
+    it says is known, and it is no result.
+    """
+    return [each._replace(foreign=True) if _is_foreign(each) else each for each in tokens]
+
+
+def _is_foreign(token: Token) -> bool:
+    if token.kind != WORD or token.text.startswith("goop-"):
+        return False
+    return token.text not in KNOWN or token.text == CONDITION
 
 
 def without_quotations(text: str) -> str:

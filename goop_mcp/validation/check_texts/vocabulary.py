@@ -25,8 +25,10 @@ __all__ = [
     "FAILURE_TEXTS",
     "FIXING",
     "HAND_OVER",
+    "KNOWN",
     "LATER_AGENTS",
     "LATER_UNITS",
+    "LEAST",
     "LEFT_OUT",
     "MAY_BE_LATER",
     "NEGATED_RUN_OF",
@@ -41,11 +43,13 @@ __all__ = [
     "RELATIVE",
     "REPORTING",
     "RUN_BEFORE_EXIT",
+    "SHARES",
     "SHOULD",
     "SHOULD_SUCCEED",
     "STATES",
     "TEST_NOUNS",
     "TOOLS",
+    "UNDER",
 ]
 
 Words = frozenset[str]
@@ -375,7 +379,7 @@ HAND_OVER: Final = {
     "up": "to",
 }
 MAY_BE_LATER: Final = _words("left deferred postponed")
-AUXILIARIES: Final = _words("is are was were be been being has have")
+AUXILIARIES: Final = _words("is are was were be been being has have could can")
 ARTICLES: Final = _words("a an the our that this its")
 LATER_UNITS: Final = _words("task wave phase session step run iteration agent pr")
 CHECKING: Final = _words("testing verification verifying checking running everything this it that")
@@ -400,4 +404,21 @@ RELATIVE: Final = _words("that which who whose what")
 # Before an exit status: a run is described.
 RUN_BEFORE_EXIT: Final = _words(
     "failed finished completed ended terminated died stopped returned got process command"
+)
+
+# What a measured share is compared with: "coverage 45 % (required 80 %)".
+SHARES: Final = _words("coverage covered statements branches lines functions score")
+LEAST: Final = _words(
+    "required require requires requirement minimum min threshold target goal least"
+)
+UNDER: Final = _words("below under")
+
+# Every word that has a meaning here. In a text of another language any other word may have one.
+KNOWN: Final = frozenset().union(
+    *(STATES, NUMBERS, TEST_NOUNS, OTHER_NOUNS, ADJECTIVES, CONNECTIVES, TOOLS, REPORTING),
+    *(DESCRIBING, FIXING, PAST, AFTER_PAST, NOW, PLACES_IN_WORK, POSITIVE, SHOULD, SHOULD_SUCCEED),
+    *(ERROR_CONTEXT, ENDED, AFTER_NONE, NEGATED_RUN_OF, NOT_RUN_INTO, EXIT_FILLERS, CODE_WORDS),
+    *(LEFT_OUT, AFTER_LEFT_OUT, HAND_OVER, AUXILIARIES, ARTICLES, CHECKING, CHECKING_AGENTS),
+    *(LATER_AGENTS, LATER_UNITS, CHECKS, CHECKS_NOW, RUN_BEFORE_EXIT, SHARES, LEAST, UNDER),
+    *NOTHING_RAN,
 )
