@@ -1,10 +1,12 @@
 """Factory replies in plain Markdown, read for backward compatibility (F-25, D-58).
 
-Four openings are recognised. What Markdown cannot say stays absent; question ids are given by
-position.
+Four openings are recognised, and without one of them a line or a heading with the status or the
+verdict, where a section of such a reply follows. What Markdown cannot say stays absent; question
+ids are given by position.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
@@ -40,13 +42,33 @@ _OPENING = re.compile(
     r"^[ \t#>*_]*+(?:"
     r"(?P<success>Task complete\.)|(?P<questions>Task paused [-–—] clarification needed\.)"
     r"|(?P<failure>Task failed [-–—] unable to proceed\.)|Review complete [-–—]"
-    r" (?P<verdict>PASS|BLOCKING)\b\.?"
+    r" (?P<verdict>PASS|BLOCKING)(?: ISSUES?)?\b\.?"
     r")[*_ \t]*\r?$",
     re.MULTILINE,
 )
+# `**Status:** success`, `## Verdict: BLOCKING`, `## Task complete`, or a word below its heading.
+_USUAL = re.compile(
+    r"^[ \t]{0,3}+(?:"
+    r"(?:[-*+][ \t]++)?(?:#{1,6}[ \t]++)?[*_]*+(?:Status|Verdict)[*_]*+[ \t]*+:[*_ \t]*+"
+    r"|#{1,6}[ \t]++[*_]*+(?:Status|Verdict)[*_: \t]*+\r?\n(?:[ \t]*+\r?\n)?[*_ \t]*+"
+    r"|#{1,6}[ \t]++[*_]*+(?P<title>Task )(?=complete)"
+    r")[`✅❌🚫]*+[ \t]*+"
+    r"(?:(?P<status>success|failure|questions|(?(title)complete|(?!)))"
+    r"|(?P<verdict>PASS|BLOCKING)(?: ISSUES?)?)\b[*_`.! \t]*+\r?$",
+    re.MULTILINE | re.IGNORECASE,
+)
 _HEADING = re.compile(
-    r"^[ \t]{0,3}(?:#{1,6}[ \t]+)?[*_]*(?P<name>[A-Z][A-Za-z ]{2,30}?)[*_]*:[*_]*[ \t]*",
+    r"^[ \t]{0,3}(?:(?P<marks>#{1,6}[ \t]+)|)[*_]*(?P<name>[A-Z][A-Za-z ]{2,30}?)"
+    r"(?: \([a-z-]{2,30}\))?(?:[*_]*:[*_]*[ \t]*|(?P<alone>[*_ \t]*\r?)$)",
     re.MULTILINE,
+)
+_DETAIL = re.compile(
+    r"^[ \t]*+(?:[-*+][ \t]++)?[*_]*+(?P<name>Resolution|Fix|Category|Description)[*_]*+"
+    r":[*_]*+[ \t]*+(?P<text>[^\n]++)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_NEXT = re.compile(
+    r"\b(?P<does>return|proceed) to (?:the )?(?P<to>architect|engineer|build)\b", re.IGNORECASE
 )
 _ITEM = re.compile(
     r"^(?P<indent>[ \t]*+)(?:[-*+]|\d{1,3}[.)])[ \t]++(?P<text>[^\n]++)$", re.MULTILINE
@@ -78,6 +100,7 @@ _SECTIONS = {
     "questions": "questions",
     "context": "context",
     "recommendation": "recommendation",
+    "recommend": "recommendation",
     "attempted": "attempted",
     "error": "error",
     "reason": "error",
@@ -87,6 +110,14 @@ _SECTIONS = {
     "blocking issues": "blocking_issues",
     "issues": "blocking_issues",
 }
+_SHOWN_BY = {
+    "success": {"deliverables"},
+    "complete": {"deliverables"},
+    "questions": {"questions"},
+    "failure": {"error", "attempted"},
+    None: {"blocking_issues", "concerns", "recommendation", "summary"},
+}
+"""Sections that show that a status, or a verdict, is that of a Factory reply."""
 
 
 class _Section(Struct):
@@ -125,10 +156,17 @@ def find_markdown(text: str) -> Block | None:
     """Return the last Markdown reply in `text` outside fences and thinking blocks, or None."""
     openings = list(_OPENING.finditer(text))
     if not openings:
-        return None
+        return _in_usual_form(text)
 
     # An opening inside a fence quotes the form. Of the others the last one counts, as agents draft
     # first, and it reaches to the end of the text because the form has no end mark.
+    last = choose_last(_blocks(text, openings))
+
+    return None if last is None else replace(last, end=len(text), complete=True)
+
+
+def _blocks(text: str, openings: list[re.Match[str]]) -> list[Block]:
+    """Return the openings as blocks, with a reason on those that the speaker does not say."""
     fences = Regions((start, end) for start, end, _ in fence_spans(text))
     starts = [each.start() + len(each[0]) - len(each[0].lstrip()) for each in openings]
     blocks = [
@@ -136,9 +174,22 @@ def find_markdown(text: str) -> Block | None:
         for start, each in zip(starts, openings, strict=True)
         if not fences.hold(start, each.end())
     ]
-    last = choose_last(hide_unspoken(text, blocks))
+    return hide_unspoken(text, blocks)
 
-    return None if last is None else replace(last, end=len(text), complete=True)
+
+def _in_usual_form(text: str) -> Block | None:
+    """Return the reply from its first line with a status or verdict that has its sections."""
+    lines = list(_USUAL.finditer(text))
+    if not lines:
+        return None
+
+    spoken = [each for each in _blocks(text, lines) if each.why is None]
+    found = _sections(text, spoken[0].end).keys() if spoken else set[str]()
+    # Many texts have a status. Only sections of this protocol show that it is a reply.
+    is_reply = any(
+        not _SHOWN_BY[each["status"] and each["status"].lower()].isdisjoint(found) for each in lines
+    )
+    return replace(spoken[0], end=len(text), complete=True) if is_reply else None
 
 
 def read_markdown(text: str, block: Block, expected: Expectations) -> ParseResult:
@@ -181,11 +232,12 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> ParseResul
 
 def _converted(source: str, locator: _MarkdownLocator) -> JsonObjectValue:
     opening = _OPENING.match(source)
-    groups: Mapping[str, str | None] = opening.groupdict() if opening is not None else {}
     sections = _sections(source, opening.end() if opening is not None else 0)
-    verdict = groups.get("verdict")
-    # The opening of a critic has a verdict and no status: a review that finds errors has succeeded.
-    status = next((name for name in ("questions", "failure") if groups.get(name)), "success")
+    stated = _stated(source, opening)
+    # Of several words the one counts that lets less go on. A review that finds errors has succeeded
+    # as a review: its opening has a verdict and no status.
+    verdict = next((name for name in ("BLOCKING", "PASS") if name in stated), None)
+    status = next((name for name in ("failure", "questions") if name in stated), "success")
     values: JsonObjectValue = {"status": status}
     if verdict is not None:
         values["verdict"] = verdict
@@ -198,21 +250,7 @@ def _converted(source: str, locator: _MarkdownLocator) -> JsonObjectValue:
             if message := sections["error"].words():
                 values["error"] = {"message": message}
     else:
-        if "summary" in sections and (summary := sections["summary"].words()):
-            values["summary"] = summary
-            locator.positions["/summary"] = sections["summary"].start
-        if "deliverables" in sections:
-            values["deliverables"] = _deliverables(sections["deliverables"], locator)
-        if "concerns" in sections:
-            values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
-        if "blocking_issues" in sections:
-            values["blocking_issues"] = [
-                {"id": found["id"], "title": text[found.end() :]}
-                if (found := _ISSUE_ID.match(text))
-                else {"id": f"B{number}", "title": text}
-                for number, (text, _, _) in enumerate(sections["blocking_issues"].items(), 1)
-            ]
-            locator.positions["/blocking_issues"] = sections["blocking_issues"].start
+        values |= _delivered(sections, locator)
 
     for name in ("recommendation", "attempted"):
         if name in sections and (words := sections[name].words()):
@@ -221,18 +259,85 @@ def _converted(source: str, locator: _MarkdownLocator) -> JsonObjectValue:
     return values
 
 
+def _delivered(sections: Mapping[str, _Section], locator: _MarkdownLocator) -> JsonObjectValue:
+    """Return what a success or a review gives: summary, files, concerns and issues."""
+    values: JsonObjectValue = {}
+    if "summary" in sections and (summary := sections["summary"].words()):
+        values["summary"] = summary
+        locator.positions["/summary"] = sections["summary"].start
+    if "deliverables" in sections:
+        values["deliverables"] = _deliverables(sections["deliverables"], locator)
+    if "concerns" in sections:
+        values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
+    if "blocking_issues" in sections:
+        values["blocking_issues"] = _issues(sections["blocking_issues"])
+        locator.positions["/blocking_issues"] = sections["blocking_issues"].start
+    wanted = sections.get("recommendation")
+    if wanted is not None and (step := _NEXT.search(wanted.text)) is not None:
+        values["next_action"] = f"{step['does']}_to_{step['to']}".lower()
+
+    return values
+
+
+def _stated(source: str, opening: "re.Match[str] | None") -> set[str]:
+    """Return the words on status and verdict: that of the opening, and those in the usual forms."""
+    groups: Mapping[str, str | None] = opening.groupdict() if opening is not None else {}
+    stated = {name for name in ("questions", "failure") if groups.get(name)}
+    stated.add(groups.get("verdict") or "")
+    lines = list(_USUAL.finditer(source))
+    spoken = {each.end for each in _blocks(source, lines) if each.why is None} if lines else ()
+    for each in lines:
+        if each.end() in spoken:
+            # As they are written in JSON
+            stated |= {(each["status"] or "").lower(), (each["verdict"] or "").upper()}
+
+    return stated
+
+
+def _issues(section: _Section) -> list[JsonObjectValue]:
+    """Return the issues of a review; lines such as `Resolution: …` belong to the one before."""
+    details = [
+        (section.start + each.start("text"), each) for each in _DETAIL.finditer(section.text)
+    ]
+    found: list[JsonObjectValue] = []
+    starts: list[int] = []
+    for text, offset, _ in section.items():
+        if _DETAIL.match(text) is not None:
+            continue
+
+        named = _ISSUE_ID.match(text)
+        id, title = (named["id"], text[named.end() :]) if named else (f"B{len(found) + 1}", text)
+        found.append({"id": id, "title": title})
+        starts.append(offset)
+
+    for offset, detail in details:
+        at = bisect_right(starts, offset) - 1
+        if at >= 0:
+            name = detail["name"].lower()
+            found[at].setdefault("resolution" if name == "fix" else name, detail["text"].strip())
+
+    return found
+
+
 def _sections(source: str, after: int) -> dict[str, _Section]:
-    """Return the known sections; the last one ends with its paragraph."""
+    """Return the known sections; other headings end them, the last one ends with its paragraph."""
     headings = [
         each
         for each in _HEADING.finditer(source, after)
-        if each["name"].strip().lower() in _SECTIONS
+        if each["marks"]
+        or (
+            each["name"].strip().lower() in _SECTIONS
+            and (each["alone"] is None or each[0].lstrip().startswith(("*", "_")))
+        )
     ]
     sections: dict[str, _Section] = {}
 
     for number, heading in enumerate(headings):
         end = headings[number + 1].start() if number + 1 < len(headings) else len(source)
-        name = _SECTIONS[heading["name"].strip().lower()]
+        name = _SECTIONS.get(heading["name"].strip().lower())
+        if name is None:
+            continue
+
         text = source[heading.end() : end]
         # These are prose of one paragraph. Without this, closing words after the report would be
         # part of the last section.

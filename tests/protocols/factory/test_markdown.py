@@ -1,8 +1,8 @@
-"""Factory replies in Markdown are read by four openings and never guessed (D-58)."""
+"""Factory replies in Markdown are read by their openings and never guessed (D-58, D-118)."""
 
 import pytest
 
-from goop_mcp import Expectations
+from goop_mcp import Expectations, route, validate
 from goop_mcp.protocols.factory import Reply
 from goop_mcp.protocols.factory.model import CriticVerdict, Status
 from tests.protocols.json_replies import judge, judge_both, read_case, the_finding, weighty_rules
@@ -20,6 +20,24 @@ FAILURE = (
 BLOCKING = (
     "Review complete - BLOCKING\n\nBlocking issues:\n- **B1**: No memory defined\n- Paths differ\n"
 )
+CRITIC = """Review complete - BLOCKING ISSUES
+
+Requirements addressed: 5/7
+
+Blocking Issues:
+1. Session state: nothing says where it is kept
+   Resolution: add a section with the folder and its schema
+2. **B7**: Two agents write one file
+   - Category: conflict
+   - **Fix:** give each its own
+
+Concerns (non-blocking):
+- long names
+
+Recommend: Return to Engineer to address:
+1. Session state
+"""
+FILES = "- `docs/design.md` (architecture): Design"
 
 
 def read(text: str) -> Reply:
@@ -80,6 +98,92 @@ def test_review_is_read_with_its_verdict() -> None:
     assert passed.verdict is CriticVerdict.PASS
 
 
+@requirement("F-22", "F-23")
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "Review complete - BLOCKING ISSUES",
+        "## Review complete - BLOCKING ISSUES",
+        "**Review complete — BLOCKING ISSUE**",
+        "## Verdict: BLOCKING",
+        "**Verdict:** BLOCKING",
+        "Verdict: 🚫 BLOCKING",
+        "- **Verdict**: `BLOCKING`",
+        "## Verdict\n\n**BLOCKING**",
+        "## Status: success\n\n## Verdict: BLOCKING",
+        "## Verdict: BLOCKING\n\n**Status:** success",
+        "Review complete - PASS\n\nVerdict: BLOCKING",
+    ],
+)
+def test_reviews_in_the_published_forms_are_read_with_their_issues(opening: str) -> None:
+    reply = read(CRITIC.replace("Review complete - BLOCKING ISSUES", opening))
+
+    assert (reply.status, reply.verdict) == (Status.SUCCESS, CriticVerdict.BLOCKING)
+    assert reply.blocking_issues is not None
+    assert [
+        (each.id, each.title, each.category, each.resolution) for each in reply.blocking_issues
+    ] == [
+        (
+            "B1",
+            "Session state: nothing says where it is kept",
+            None,
+            "add a section with the folder and its schema",
+        ),
+        ("B7", "Two agents write one file", "conflict", "give each its own"),
+    ]
+    assert reply.concerns == ("long names",)
+    assert reply.next_action == "return_to_engineer"
+
+
+@requirement("F-22", "F-23")
+def test_review_that_blocks_goes_back_to_the_agent_that_it_names() -> None:
+    decision = route(validate(CRITIC, protocol="factory"))
+
+    assert (decision.rule, decision.next_agent) == ("F3", "engineer")
+    assert [each.fix for each in decision.issues] == [
+        "add a section with the folder and its schema",
+        "give each its own",
+    ]
+
+
+@requirement("F-25")
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "**Status:** success",
+        "**Status**: success",
+        "Status: success",
+        "status: Success.",
+        "## Status: success",
+        "## Status\n\nsuccess",
+        "### **Status**\n`success`",
+        "- **Status:** ✅ success",
+        "## Result\n\n**Status:** success\r",
+        "## Task complete",
+        "# Task complete!",
+    ],
+)
+@pytest.mark.parametrize("files", ["## Deliverables\n", "**Deliverables:**\n", "**Files**\n\n"])
+def test_success_in_the_usual_forms_is_read(opening: str, files: str) -> None:
+    reply = read(
+        f"{opening}\n\n{files}{FILES}\n\n## Summary\n\nDesigned four agents.\n\n"
+        "## Next\n\n- read it\n"
+    )
+
+    assert reply.status is Status.SUCCESS
+    assert reply.deliverables is not None
+    assert [each.path for each in reply.deliverables] == ["docs/design.md"]
+    assert reply.summary == "Designed four agents."
+
+
+def test_of_several_words_the_one_counts_that_lets_less_go_on() -> None:
+    failed = read("**Status:** success\n\n**Status:** failure\n\n**Error:** The tests hang.\n")
+    asked = read("## Status: questions\n\n## Questions\n1. Which store?\n")
+
+    assert failed.status is Status.FAILURE
+    assert asked.status is Status.QUESTIONS
+
+
 def test_items_below_a_question_are_its_options() -> None:
     reply = read(
         "Task paused - clarification needed.\n\nQuestions:\n1. Which store?\n   - sqlite\n   -"
@@ -133,6 +237,15 @@ def test_what_the_form_can_hold_is_judged(text: str, rule: str) -> None:
         "<think>\nTask complete.\n\nDeliverables:\n- a.md\n</think>\nNot yet.",
         "Task finished.",
         "Review complete - MAYBE",
+        "**Status:** success",
+        "## Task complete\n\nAll is well.",
+        "Status: success\n\nSummary: The service answers again.",
+        "**Status:** done\n\n**Deliverables:**\n- a.md\n",
+        "The status: success of the call is logged.\n\nDeliverables:\n- a.md\n",
+        "Status: success or failure\n\nDeliverables:\n- a.md\n",
+        "Verdict: MAYBE\n\nBlocking Issues:\n- Paths differ\n",
+        "```\nStatus: success\n\nDeliverables:\n- a.md\n```\n",
+        "> Verdict: PASS\n>\n> Concerns:\n> - none\n",
     ],
 )
 def test_anything_else_is_no_reply_and_never_a_success(text: str) -> None:
