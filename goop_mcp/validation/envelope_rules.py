@@ -19,6 +19,7 @@ __all__ = [
     "NOT_AT_END",
     "NO_ENVELOPE",
     "ROOT_NOT_CLOSED",
+    "TAKEN_BACK",
     "TOO_DEEP",
     "TOO_LARGE",
     "TRUNCATED",
@@ -100,6 +101,27 @@ NOT_AT_END = ENVELOPE_RULES.add(
     example=Example(
         good=f"{_ROOT_END}\n```\n",
         bad=f"{_ROOT_END}\n```\n\nLet me know if I should go on.\n",
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+TAKEN_BACK = ENVELOPE_RULES.add(
+    id="envelope/taken-back",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches=(
+        "text after the envelope says that it does not hold: `disregard the report above`,"
+        " `Correction: …`"
+    ),
+    why=(
+        "The orchestrator would go on with what the agent has taken back. Only fixed forms decide;"
+        " quotations and fences are left out."
+    ),
+    fix="Send one report that says what is true now, and nothing after it.",
+    requirements=("G-02", "P-02"),
+    example=Example(
+        good=f"{_ROOT_END}\n```\n",
+        bad=f"{_ROOT_END}\n```\n\nCorrection: the report above is wrong, the work is blocked.\n",
         reply=COMPLETE_REPLY,
     ),
 )

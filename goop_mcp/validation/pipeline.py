@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.claims import NO_CLAIMS, Claims
-from goop_mcp.validation.envelope_rules import NO_ENVELOPE, TOO_LARGE
+from goop_mcp.validation.envelope_rules import NO_ENVELOPE, NOT_AT_END, TOO_LARGE
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.extraction import Extraction
 from goop_mcp.validation.families import Family, ParseResult
 from goop_mcp.validation.findings import Mode
+from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits, utf8_length
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem, Rule
@@ -158,7 +159,21 @@ def _read(
         fix = _FIELDS_ALONE if text.startswith("{") and text.endswith("}") else None
         return ParseResult(0, [rule.problem(message, fix=fix)])
 
-    return family.read(extraction, extraction.chosen, expected, limits)
+    parsed = family.read(extraction, extraction.chosen, expected, limits)
+    text, chosen = extraction.source.read, extraction.chosen
+    after = after_envelope(text, chosen.end) if chosen.complete else None
+    if after is None:
+        return parsed
+
+    # Most replies end with their envelope.
+    from goop_mcp.validation.retractions import retraction  # noqa: PLC0415
+
+    taken_back = retraction(text, chosen, after)
+    if taken_back is None:
+        return parsed
+    # It says more about the same text.
+    others = [each for each in parsed.problems if each.rule is not NOT_AT_END]
+    return replace(parsed, problems=[*others, taken_back])
 
 
 def _with_more(parsed: ParseResult, more: Sequence[Problem], selection: Selection) -> ParseResult:
