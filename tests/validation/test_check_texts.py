@@ -243,6 +243,7 @@ def test_any_text_is_read(text: str) -> None:
             "が成功",
             "，失败 2",
         ),
+        *("coverage 4% ", "required 80 % ", "coverage ", "4%, "),
         *("no se ", "keine Tests ", "errors    ", "если ", "wenn "),
         *("12 passed (14) ", "1 failed before ", "\n", "\x1b[", "[1;", "2 failed logins ", "- "),
     ],

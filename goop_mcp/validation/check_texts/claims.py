@@ -56,6 +56,7 @@ _SUSPECTS = (
     ),
     *("bail", "memory", "threshold", "make:", "theory", "***", "waiting", "deselected"),
     *("left ", "delegated", "postponed", "handed", "assigned", "reserved", "waits", "up to"),
+    *("cover", "required", "minimum"),
     *("runs ", "tests ", "checks ", "going to", "later", "inconclusive"),
 )
 # Up to this length one search for all of them is faster than one for each; then `in`, which skips

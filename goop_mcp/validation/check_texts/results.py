@@ -8,6 +8,7 @@ from goop_mcp.validation.check_texts import vocabulary
 from goop_mcp.validation.check_texts.clauses import ENGLISH, Clauses
 from goop_mcp.validation.check_texts.counts import ResultCount, counts_in, ends_of_lines, past_flags
 from goop_mcp.validation.check_texts.not_run import says_nothing_ran
+from goop_mcp.validation.check_texts.shares import low_shares
 from goop_mcp.validation.check_texts.tokens import (
     NUMBER,
     WORD,
@@ -69,7 +70,12 @@ def parse_result(text: str) -> CheckResult:
         )
         and (status := _exit_at(tokens, at)) is not None
     ]
-    counts = [*counts_in(tokens, past, clauses), *exits, *_failing_lines(text, tokens, past)]
+    counts = [
+        *counts_in(tokens, past, clauses),
+        *exits,
+        *low_shares(tokens, past),
+        *_failing_lines(text, tokens, past),
+    ]
 
     # Only the last run that the text describes counts.
     turns = [

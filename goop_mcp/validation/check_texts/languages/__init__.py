@@ -20,22 +20,23 @@ _PLAIN: Final[Mapping[str, str]] = {
         erfolgreich fehler fehlerfrei fehlerhaft fehlern fehlgeschlagen[,e,en,er,es] fehlt
         funktioniert gefunden gelaufen gescheitert kein[,e,en,er] laeuft laufen nicht noch
         scheitern sollte[,n] spaeter testet ueberlassen uebersprungen ungetestet verschoben
-        vertagt wird wurde[,n]
+        abdeckung testabdeckung zeilenabdeckung vertagt wird wurde[,n]
     """,
     "french": """
-        attente aucun[,e] chargera devrai[t,ent] disponible echec[,s] echoue[,e,s,es,nt]
+        couverture attente aucun[,e] chargera devrai[t,ent] disponible echec[,s] echoue[,e,s,es,nt]
         erreur[,s] fonctionne lancer passent retour reussi[,e,s,es] seront sortie teste[,e]
         testera tourner tournera tourneront
     """,
     "spanish": """
-        agotado aplazad[o,a] aprobad[o,a,os,as] codigo deberia[,n] dejad[o,a] delegad[o,a]
+        cobertura agotado aplazad[o,a] aprobad[o,a,os,as] codigo deberia[,n] dejad[o,a] delegad[o,a]
         disponible ejecutad[o,a,os,as] ejecutar ejecutaron encontrad[o,a,os,as] encontraron
         errores falla[,n,ndo,ron,s] fallid[o,a,os,as] fallo[,s] funciona hubo ningun[,a,o]
         omitid[o,a,os,as] pasad[a,as] pasan pasaron pendiente[,s] probad[o,a,os,as] probar
         prueba[,s] pude pudo quedan salida superad[o,a,os,as] verificad[o,a]
     """,
     "portuguese": """
-        adiad[o,a] aprovad[o,a,os,as] consegui deixado delegado depois deve[,m] deveria[,m]
+        cobertura adiad[o,a] aprovad[o,a,os,as]
+        consegui deixado delegado depois deve[,m] deveria[,m]
         erros esgotado executad[o,a,os,as] executar falha[,m,ndo,ram,s] falhou
         ignorad[o,a,os,as] nenhum[,a] passam passaram passou pendente[,s] pude puderam
         reprovad[o,a,os,as] rodar rodaram rodou testada testado testar teste testes
