@@ -78,6 +78,7 @@ factory/success-with-questions|error|error|F-10
 factory/issues-without-verdict|error|error|F-10
 factory/check-contradicts-itself|error|error|F-10
 factory/check-without-result|warning|error|F-10
+factory/summary-contradicts-status|warning|error|F-10
 speckit/bad-task-id|warning|warning|S-35
 speckit/feature-dir-differs|warning|warning|S-02
 speckit/location-without-line|warning|warning|S-06

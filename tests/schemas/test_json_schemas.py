@@ -34,6 +34,7 @@ BEYOND_STRUCTURE = {
     "factory/check-contradicts-itself",
     "factory/check-without-result",
     "factory/issues-without-verdict",
+    "factory/summary-contradicts-status",
     "factory/success-with-error",
     "factory/success-with-questions",
     "speckit/agent-mismatch",

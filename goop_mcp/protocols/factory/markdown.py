@@ -87,6 +87,7 @@ _JUDGED = frozenset(
         "factory/success-without-deliverable",
         "factory/no-questions",
         "factory/vague-summary",
+        "factory/summary-contradicts-status",
         "factory/blocking-without-issues",
         "factory/pass-with-issues",
     }

@@ -12,10 +12,12 @@ from goop_mcp.validation.check_texts.claims import (
     summary_failure,
 )
 from goop_mcp.validation.check_texts.results import CheckResult, parse_result
+from goop_mcp.validation.check_texts.summaries import admitted_in
 
 __all__ = [
     "CheckResult",
     "TextFlaw",
+    "admitted_in",
     "judge_claim",
     "judge_summary",
     "parse_result",

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from goop_mcp.protocols.factory.claims import CHECK_TEXTS, PASSED, added_checks
 from goop_mcp.protocols.factory.model import CriticVerdict, Reply, Status
-from goop_mcp.validation.check_texts import TextFlaw, judge_claim, summary_failure
+from goop_mcp.validation.check_texts import TextFlaw, admitted_in, judge_claim, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_samples import FACTORY_REPLY
@@ -219,6 +219,37 @@ def _contradicting_texts(reply: Reply, _expected: Expectations) -> list[Hit | Pr
         contradictions = []
 
     return [*contradictions, *without_result]
+
+
+@CONTRADICTION_RULES.rule(
+    id="factory/summary-contradicts-status",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches=(
+        "success, and the summary says that tests still fail or that something is only a stub or"
+        " not yet implemented"
+    ),
+    why="The next agent builds on a success. Only whole clauses in fixed forms count.",
+    fix='Report "failure" with what is left, or say why it belongs to another task.',
+    requirements=("F-10",),
+    example=Example(
+        good=_SUMMARY,
+        bad='"summary": "Designed a data pipeline; two tests still fail",',
+        reply=FACTORY_REPLY,
+    ),
+)
+def _summary_contradicts_status(reply: Reply, _expected: Expectations) -> Hit | None:
+    # A review that blocks succeeded as a review, and what is not done is what it has to report.
+    if (
+        reply.status is not Status.SUCCESS
+        or reply.verdict is CriticVerdict.BLOCKING
+        or not reply.summary
+        or (admitted := admitted_in(reply.summary)) is None
+    ):
+        return None
+    return _contradiction(
+        f"the summary says {excerpt(admitted, 60)!r}", "/summary", excerpt(reply.summary)
+    )
 
 
 CHECK_WITHOUT_RESULT = CONTRADICTION_RULES.add(

@@ -1,6 +1,7 @@
 """Rules about `<status>` and what contradicts it."""
 
 from goop_mcp.protocols.goop_report.model import Report, Status
+from goop_mcp.validation.check_texts import admitted_in
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, RuleList
@@ -123,6 +124,43 @@ def _complete_with_blocker(report: Report, _expected: Expectations) -> Hit | Non
         message="status is COMPLETE and there is a blocker; expected None",
         path=_BLOCKERS,
         found=excerpt(report.handoff.blockers),
+    )
+
+
+@STATUS_RULES.rule(
+    id="goop_report/summary-contradicts-status",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches=(
+        "COMPLETE, and the summary says that tests still fail or that something is only a stub or"
+        " not yet implemented"
+    ),
+    why=(
+        "The next agent builds on what is complete. Only whole clauses in fixed forms count, and"
+        " none that is explained: as agreed, in a later task, before the change."
+    ),
+    fix="Report PARTIAL with what is left in next_action, or say why it belongs to another task.",
+    requirements=("G-47",),
+    example=Example(
+        good="<summary>Added the login endpoint.</summary>",
+        bad="<summary>Added the login endpoint; 2 tests still fail.</summary>",
+        reply=COMPLETE_REPLY,
+    ),
+)
+def _summary_contradicts_status(report: Report, _expected: Expectations) -> Hit | None:
+    # "COMPLETE: Task fully finished, verified" (Status Values)
+    if report.status is not Status.COMPLETE or not report.summary:
+        return None
+    admitted = admitted_in(report.summary)
+    if admitted is None:
+        return None
+    return Hit(
+        message=(
+            f"status is COMPLETE, but the summary says {excerpt(admitted, 60)!r}; expected both to"
+            " agree"
+        ),
+        path="/goop_report/summary",
+        found=excerpt(report.summary),
     )
 
 

@@ -20,11 +20,12 @@ _PLAIN: Final[Mapping[str, str]] = {
         erfolgreich fehler fehlerfrei fehlerhaft fehlern fehlgeschlagen[,e,en,er,es] fehlt
         funktioniert gefunden gelaufen gescheitert kein[,e,en,er] laeuft laufen nicht noch
         scheitern sollte[,n] spaeter testet ueberlassen uebersprungen ungetestet verschoben
-        abdeckung testabdeckung zeilenabdeckung vertagt wird wurde[,n]
+        abdeckung bisher platzhalter testabdeckung zeilenabdeckung vertagt wird wurde[,n]
     """,
     "french": """
-        couverture attente aucun[,e] chargera devrai[t,ent] disponible echec[,s] echoue[,e,s,es,nt]
-        erreur[,s] fonctionne lancer passent retour reussi[,e,s,es] seront sortie teste[,e]
+        couverture seulement attente aucun[,e] chargera devrai[t,ent] disponible
+        echec[,s] echoue[,e,s,es,nt] erreur[,s] fonctionne lancer passent
+        retour reussi[,e,s,es] seront sortie teste[,e]
         testera tourner tournera tourneront
     """,
     "spanish": """
