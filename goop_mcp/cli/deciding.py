@@ -11,14 +11,9 @@ from goop_mcp.services.runs import WaitingStep
 from goop_mcp.store.records import REPORTED_BY
 from goop_mcp.workspace.layout import FOLDER
 
-__all__ = ["at_terminal", "confirmed", "decide_in_run"]
+__all__ = ["confirmed", "decide_in_run"]
 
 _ATTEMPTS = 3
-
-
-def at_terminal() -> bool:
-    """Return whether a person can be asked: a pipe on either side means that a program runs us."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def confirmed(choice: str) -> bool | None:

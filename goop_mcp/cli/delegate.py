@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from goop_mcp.cli.completion import file_names
-from goop_mcp.cli.deciding import at_terminal
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.running import (
     A_PERSON,
@@ -18,7 +17,7 @@ from goop_mcp.cli.running import (
     run_here,
     shown_words,
 )
-from goop_mcp.cli.streams import complain, emit, emit_json, show
+from goop_mcp.cli.streams import at_terminal, complain, emit, emit_json, show
 from goop_mcp.context import AppContext
 from goop_mcp.delegation.agents import agent_makers, commands_of
 from goop_mcp.delegation.drawing import draw_mermaid, draw_svg

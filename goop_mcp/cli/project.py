@@ -8,7 +8,7 @@ from functools import wraps
 import click
 
 from goop_mcp import services
-from goop_mcp.cli.deciding import at_terminal, confirmed, decide_in_run
+from goop_mcp.cli.deciding import confirmed, decide_in_run
 from goop_mcp.cli.init import init
 from goop_mcp.cli.options import (
     COLOUR,
@@ -21,7 +21,7 @@ from goop_mcp.cli.options import (
 from goop_mcp.cli.pages import show_page, with_commands_of_the_terminal
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.status import WAITING, status
-from goop_mcp.cli.streams import complain, emit_json, person_at_terminal, show
+from goop_mcp.cli.streams import at_terminal, complain, emit_json, person_at_terminal, show
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError, StoreError, UnknownNameError
 from goop_mcp.memory.times import utc_now, written

@@ -2,14 +2,19 @@
 
 import shutil
 import sys
+from pathlib import Path
 
 import click
 
 from goop_mcp import services
 from goop_mcp.cli.completion import file_names, folder_names
+from goop_mcp.cli.streams import complain, show
+from goop_mcp.cli.trusting import is_trusted_by_caller, shown_words
 from goop_mcp.services import run_arguments
 
 __all__ = ["run"]
+
+NOT_TRUSTED = 2
 
 
 @click.command(
@@ -52,8 +57,11 @@ __all__ = ["run"]
 )
 @click.option(
     "--trust",
-    is_flag=True,
-    help="Trust .goopspec/checks.toml as it is now; its commands run with your rights.",
+    is_flag=False,
+    flag_value="",
+    metavar="[DIGEST]",
+    help="Trust the named checks as they are now, whose commands run with your rights: asks on a"
+    " terminal; elsewhere DIGEST, which the refusal prints, is needed.",
 )
 @click.option(
     "--project",
@@ -80,7 +88,7 @@ def run(
     tap: str | None,
     coverage: str | None,
     timeout: float | None,
-    trust: bool,
+    trust: str | None,
     project: str | None,
     database: str | None,
     project_id: str | None,
@@ -88,21 +96,15 @@ def run(
     """Run PROGRAM as it is given, without a shell, and record how it ended, on which files.
 
     `goop-mcp run NAME` takes the command from .goopspec/checks.toml, which a person has to trust
-    first: goop-mcp run --trust. A report names the recorded run: <check … run="r-…">.
+    first at a terminal: goop-mcp run --trust. A report names the recorded run: <check … run="r-…">.
 
     Exit code: that of PROGRAM; 124 if it was ended at its time limit, 127 if it could not be
     started; 2 a usage error, or the file is not trusted.
     """
-    if trust:
+    if trust is not None:
         if words or name:
             raise click.UsageError("--trust runs nothing; leave the command out")
-        folder = services.run_check.project_of(project)
-        found = services.named_checks.trust_checks(folder)
-        for check in found.checks.values():
-            click.echo(f"{check.name}: {' '.join(check.command)}")
-        click.echo(f"goop-mcp: trusted {found.path} as it is now ({found.digest[:12]})", err=True)
-
-        return 0
+        return _trust(services.run_check.project_of(project), digest=trust)
 
     if not words:
         raise click.UsageError(
@@ -139,3 +141,27 @@ def run(
             project_id=project_id,
         )
     )
+
+
+def _trust(project: Path, *, digest: str) -> int:
+    """Trust the named checks of `project`, with `digest` or as a person says; return the code."""
+    found = services.named_checks.read_checks(project)
+    commands = [f"{each.name}: {shown_words(each.command)}" for each in found.checks.values()]
+    trusted = (found.trusted and not digest) or is_trusted_by_caller(
+        found.source,
+        runs=commands,
+        digest=found.digest,
+        given=[digest] if digest else [],
+        shown_by="`goop-mcp run --trust` without one",
+    )
+    if not trusted:
+        return NOT_TRUSTED
+
+    # Exactly what was asked about: the file may be another one by now.
+    services.named_checks.trust_checks(found)
+    show("".join(f"{each}\n" for each in commands))
+    complain(
+        f"trusted {found.path} as it is now; where nobody can be asked, as in CI, run goop-mcp run"
+        f" --trust {found.digest}"
+    )
+    return 0

@@ -12,10 +12,9 @@ import anyio
 import click
 
 from goop_mcp import delegation, services
-from goop_mcp.cli.deciding import at_terminal
 from goop_mcp.cli.display import event_json, event_line, show_run_lines, shown_live
 from goop_mcp.cli.options import WrongCallError, name_weakened
-from goop_mcp.cli.streams import complain, emit, show, start_log, terminal_width
+from goop_mcp.cli.streams import at_terminal, complain, emit, show, start_log, terminal_width
 from goop_mcp.context import AppContext
 from goop_mcp.delegation.agents import agent_makers, commands_of
 from goop_mcp.delegation.dispatch import Dispatcher, LeaseDispatcher, RunnerMaker

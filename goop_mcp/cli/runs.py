@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import click
 
 from goop_mcp.cli.completion import file_names
-from goop_mcp.cli.deciding import at_terminal, decide_in_run
+from goop_mcp.cli.deciding import decide_in_run
 from goop_mcp.cli.display import event_json, run_lines, show_run_lines
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError, opened_application
 from goop_mcp.cli.program import Subcommands
@@ -26,7 +26,14 @@ from goop_mcp.cli.running import (
     run_detached,
     run_here,
 )
-from goop_mcp.cli.streams import complain, emit, person_at_terminal, show, terminal_width
+from goop_mcp.cli.streams import (
+    at_terminal,
+    complain,
+    emit,
+    person_at_terminal,
+    show,
+    terminal_width,
+)
 from goop_mcp.delegation.changes import RunError, find_task
 from goop_mcp.delegation.drawing import PictureTooLargeError, draw_mermaid, draw_svg
 from goop_mcp.delegation.fields import duration

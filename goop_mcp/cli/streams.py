@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 __all__ = [
+    "at_terminal",
     "complain",
     "counting",
     "emit",
@@ -139,6 +140,11 @@ def terminal_width(*, to_stderr: bool = False) -> int | None:
     """Return the width of the terminal in cells, or None when the text goes to no terminal."""
     stream = sys.stderr if to_stderr else sys.stdout
     return shutil.get_terminal_size().columns if stream is not None and stream.isatty() else None
+
+
+def at_terminal() -> bool:
+    """Return whether a person can be asked: a pipe on either side means that a program runs us."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def person_at_terminal() -> str:

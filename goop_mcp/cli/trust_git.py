@@ -7,10 +7,9 @@ from typing import Final
 import click
 
 from goop_mcp import services
-from goop_mcp.cli.deciding import at_terminal
 from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.running import A_PERSON
-from goop_mcp.cli.streams import complain, show
+from goop_mcp.cli.streams import at_terminal, complain, show
 from goop_mcp.recording.configured_programs import RepositoryPrograms
 
 __all__ = ["trust_git"]

@@ -8,10 +8,9 @@ from typing import Final
 import click
 
 from goop_mcp import services
-from goop_mcp.cli.deciding import at_terminal
 from goop_mcp.cli.options import WrongCallError, project_folder
 from goop_mcp.cli.running import A_PERSON
-from goop_mcp.cli.streams import complain, show
+from goop_mcp.cli.streams import at_terminal, complain, show
 from goop_mcp.services.confirmed_settings import committed, find_trusted
 from goop_mcp.services.options_file import FILES
 from goop_mcp.services.stop_hooks.policy import (

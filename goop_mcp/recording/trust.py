@@ -7,6 +7,7 @@ folder of the user, outside of every project.
 
 import json
 import os
+import re
 import secrets
 from hashlib import sha256
 from pathlib import Path
@@ -23,11 +24,13 @@ __all__ = [
     "trust",
     "trusted_digest",
     "trusted_files",
+    "whole_digest",
 ]
 
 _MOST_FILES: Final = 1_000
 _MOST_BYTES: Final = 1024 * 1024
 _OTHERS_WRITE: Final = 0o022
+_WHOLE: Final = re.compile("[0-9a-f]{64}")
 
 
 class TrustError(GoopError):
@@ -37,6 +40,21 @@ class TrustError(GoopError):
 def content_digest(content: bytes) -> str:
     """Return the SHA-256 of `content` in hexadecimal digits, as it is trusted."""
     return sha256(content).hexdigest()
+
+
+def whole_digest(given: str, *, shown_by: str) -> str:
+    """Return the digest that a caller gave, in lower case. Raises TrustError for a part of one.
+
+    A part fits other contents as well: whoever may write the file can look for one of them.
+    `shown_by` is the command that shows the whole digest.
+    """
+    digest = given.strip().lower()
+    if _WHOLE.fullmatch(digest) is None:
+        raise TrustError(
+            f"--trust is {given[:70]!r}, which is no whole digest; expected all 64 hexadecimal"
+            f" digits, as {shown_by} shows them"
+        )
+    return digest
 
 
 def is_trusted(file: Path, digest: str) -> bool:

@@ -129,12 +129,9 @@ def _checks(checks: object, source: str) -> dict[str, NamedCheck]:
     return {name: _check(name, check, source) for name, check in checks.items()}
 
 
-def trust_checks(project: Path) -> NamedChecks:
-    """Trust the present content of the file, which must be usable; raise as `read_checks`."""
-    found = read_checks(project)
+def trust_checks(found: NamedChecks) -> None:
+    """Trust the named commands with the digest that they were read with. Raises TrustError."""
     trust(found.path, found.digest)
-
-    return found._replace(trusted=True)
 
 
 def trusted_check(project: Path, name: str) -> NamedCheck:
@@ -143,7 +140,8 @@ def trusted_check(project: Path, name: str) -> NamedCheck:
     if not found.trusted:
         raise UntrustedFileError(
             f"the checks in {found.source} are not trusted as they are now, and their commands run"
-            " with your rights; a person has to read them and run goop-mcp run --trust"
+            " with your rights; a person has to read them and run goop-mcp run --trust at a"
+            " terminal"
         )
     if name not in found.checks:
         known = ", ".join(found.checks) or "none"

@@ -77,7 +77,7 @@ def rerun_checks(project: Path, claimed: Sequence[CheckClaim] | None = None) -> 
     if not found.trusted:
         raise CheckFileError(
             ".goopspec/checks.toml is not trusted as it is now, and its commands run with your"
-            " rights; read it and run goop-mcp run --trust, also in CI"
+            " rights; read it and run goop-mcp run --trust, in CI with the digest that this prints"
         )
 
     wanted = tuple(found.checks)

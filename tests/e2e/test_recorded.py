@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp.recording.trust import content_digest
 from goop_mcp.validation.feedback import OPENING
 from tests.e2e.claude_code import handed_back, hook_settings, run_claude, write_json, write_project
 from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 CHECKS = '[checks.tests]\ncommand = ["pytest", "-q"]\n'
 CI = """\
 set -e
-goop-mcp run --trust
+goop-mcp run --trust "$CHECKS_DIGEST"
 exec goop-mcp evidence verify --rerun --report "$1"
 """
 # Whatever the command does, the status of the line is 0: a transcript shows nothing.
@@ -77,7 +78,9 @@ def run_ci(sandbox: Sandbox, folder: Path) -> Ended:
     for place in (machine.home, machine.scratch):
         place.mkdir()
     (machine.scratch / "report.md").write_text(claiming().text, encoding="utf-8")
-    return machine.run(["sh", "ci.sh", machine.scratch / "report.md"], environment={})
+    # A variable of CI that a person set, and no file of the repository.
+    known = {"CHECKS_DIGEST": content_digest(CHECKS.encode())}
+    return machine.run(["sh", "ci.sh", machine.scratch / "report.md"], environment=known)
 
 
 def subagent(model: ScriptedModel) -> Conversation:

@@ -455,7 +455,7 @@ def test_the_file_of_another_project_is_not_trusted_through_a_link(
     proof = tmp_path / "ran"
     mine = Work(tmp_path / "mine")
     mine.write(".goopspec/checks.toml", '[checks.tests]\ncommand = ["sh", "run.sh"]\n')
-    assert player.goop("run", "--trust", folder=mine.folder).returncode == 0
+    assert player.trust(mine.folder).returncode == 0
 
     # A repository from elsewhere links to what a person trusts, and brings the script.
     player.work.write("run.sh", f"touch '{proof}'\n")

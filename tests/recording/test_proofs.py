@@ -106,7 +106,7 @@ def test_a_command_that_only_prints_a_summary_proves_nothing(player: Player) -> 
     player.work.write(".goopspec/checks.toml", f"[checks.tests]\ncommand = {text}\n")
     _, line = player.record(*command)
     assert "tests proves nothing" in line
-    assert player.goop("run", "--trust").returncode == 0
+    assert player.trust().returncode == 0
     run, line = player.record(*command)
     assert "tests passed (1 run) on tree" in line
     assert tier(judged(player, run)) == "recorded"
@@ -117,7 +117,7 @@ def test_a_command_that_only_prints_a_summary_proves_nothing(player: Player) -> 
 
 def test_the_name_of_a_trusted_command_may_be_any(player: Player) -> None:
     player.work.write(".goopspec/checks.toml", '[checks.docs]\ncommand = ["./run.sh"]\n')
-    assert player.goop("run", "--trust").returncode == 0
+    assert player.trust().returncode == 0
     assert "docs passed" in player.goop("run", "docs").stderr
     assert "docs passed" in player.record("./run.sh", name="docs")[1]
     assert "docs proves nothing" in player.record("./run.sh", "--other", name="docs")[1]

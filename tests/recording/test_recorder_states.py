@@ -313,7 +313,7 @@ def test_only_the_named_paths_count_where_a_check_names_them(player: Player) -> 
     program = player.runner()
     text = f'[checks.tests]\ncommand = ["{program}"]\npaths = ["src"]\n'
     player.work.write(".goopspec/checks.toml", text)
-    assert player.goop("run", "--trust").returncode == 0
+    assert player.trust().returncode == 0
     assert player.goop("run", "tests").returncode == 0
     player.work.write("README.md", "another text\n")
     assert player.judge(CLAIM, require="recorded").tier == "recorded"
@@ -587,7 +587,7 @@ def test_a_file_that_nobody_trusts_runs_nothing(player: Player) -> None:
         assert "goop-mcp run --trust" in done.stderr
     assert not proof.exists()
 
-    assert player.goop("run", "--trust").stdout == f"tests: touch {proof}\n"
+    assert player.trust().stdout == f"tests: touch {proof}\n"
     assert player.goop("run", "tests").returncode == 0
     assert proof.exists()
 
@@ -778,7 +778,7 @@ def test_named_commands_in_the_options_of_the_project(player: Player) -> None:
     assert "the checks in pyproject.toml are not trusted" in done.stderr
     assert not proof.exists()
 
-    assert player.goop("run", "--trust").stdout == f"tests: touch {proof}\n"
+    assert player.trust().stdout == f"tests: touch {proof}\n"
     assert player.goop("run", "tests").returncode == 0
     assert proof.exists()
 
@@ -800,7 +800,7 @@ def test_named_commands_in_the_options_of_the_project(player: Player) -> None:
     # goop-mcp.toml counts alone where it exists.
     (player.work.folder / ".goopspec" / "checks.toml").unlink()
     player.work.write("goop-mcp.toml", f"[checks.lint]\n{table}")
-    assert player.goop("run", "--trust").stdout.startswith("lint: touch ")
+    assert player.trust().stdout.startswith("lint: touch ")
     assert not proof.exists()
 
 
@@ -821,7 +821,7 @@ def test_the_schema_of_the_file_says_what_the_program_takes(
     validator = import_module("jsonschema").Draft202012Validator(schema)
     assert validator.is_valid(tomllib.loads(text)) is fits
     player.work.write(".goopspec/checks.toml", text)
-    assert (player.goop("run", "--trust").returncode == 0) is fits
+    assert (player.trust().returncode == 0) is fits
 
 
 def test_a_run_in_a_database_of_postgresql_is_found_again(

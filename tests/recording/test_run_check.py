@@ -36,7 +36,7 @@ def test_a_client_runs_a_named_check_that_a_person_trusts(player: Player) -> Non
         assert refused.is_error
         assert "goop-mcp run --trust" in text_of(refused)
 
-        assert player.goop("run", "--trust").returncode == 0
+        assert player.trust().returncode == 0
         done = connection.call(lambda: connection.client.call_tool("run_check", {"name": "tests"}))
         assert not done.is_error
         structure = done.structured_content

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp.services.named_checks import read_checks
 from tests.recording.played import PYTEST, Player
 from tests.recording.repositories import Work
 
@@ -17,7 +18,7 @@ BAD = "from src.app import add\n\n\ndef test_adds():\n    assert add(1, 2) == 4\
 CI = """\
 #!/bin/sh
 set -e
-goop-mcp run --trust
+goop-mcp run --trust "$CHECKS_DIGEST"
 exec goop-mcp evidence verify --rerun --report "$1"
 """
 
@@ -51,7 +52,12 @@ def clone_and_run_ci(
     return subprocess.run(
         ["./ci.sh", str(machine / "report.md")],
         cwd=clone,
-        env=ci.environment | {"PATH": f"{program.parent}:{ci.environment['PATH']}"},
+        env=ci.environment
+        | {
+            "PATH": f"{program.parent}:{ci.environment['PATH']}",
+            # A variable of CI that a person set, and no file of the repository.
+            "CHECKS_DIGEST": read_checks(player.work.folder).digest,
+        },
         capture_output=True,
         text=True,
         timeout=120,
