@@ -15,16 +15,17 @@ from goop_mcp.cli.running import (
     run_all_here,
     run_detached,
     run_here,
-    shown_words,
 )
 from goop_mcp.cli.streams import at_terminal, complain, emit, emit_json, show
+from goop_mcp.cli.trusting import shown_words
 from goop_mcp.context import AppContext
-from goop_mcp.delegation.agents import agent_makers, commands_of
+from goop_mcp.delegation.agents import commands_of
 from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
 from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.parts import GraphGate, GraphStep
 from goop_mcp.delegation.reuse import Reused
+from goop_mcp.delegation.trusting import may_run_here, trusted_makers
 from goop_mcp.settings import Settings, read_settings
 from goop_mcp.validation.findings import excerpt
 
@@ -82,7 +83,7 @@ def _values(
     "--trust",
     metavar="DIGEST",
     multiple=True,
-    help="Allow the graph with this digest; --check prints it. Repeat with --runner-only.",
+    help="Allow the graph with this whole digest, which --check prints. Repeat with --runner-only.",
 )
 @click.option("--runner-only", is_flag=True, help="Take tasks of all open runs of the database.")
 @click.option(
@@ -186,7 +187,7 @@ def delegate(
                 " follows, which only a person gives; the gate waits for one"
             )
     if check:
-        show(f"{graph}: {_counted(loaded)}, digest {loaded.digest[:12]}\n")
+        _show_check(graph, loaded)
     elif plan:
         _show_plan(settings, loaded, form, values, reuse=reuse)
     else:
@@ -199,6 +200,12 @@ def delegate(
         return run_here(settings, run, form=form, parallel=parallel)
 
     return 0
+
+
+def _show_check(file: str, graph: Graph) -> None:
+    show(f"{file}: {_counted(graph)}, digest {graph.digest[:12]}\n")
+    if any(commands_of(agent) for agent in graph.agents):
+        show(f"  to trust it where nobody can be asked: --trust {graph.digest}\n")
 
 
 def _refuse_wrong_call(
@@ -249,7 +256,8 @@ def _begin(
 
     # Programs that are not installed and functions that are not there are refused before a run is
     # on record.
-    agent_makers(graph, project=application.settings.project)
+    folder = application.settings.project
+    trusted_makers(graph, project=folder, may_run=may_run_here(folder))
     if again != "resume" or unfinished is None:
         options = None if keep is None else {"keep_output": keep}
         run = ledger.create(graph, input=values, options=options, reuse=reuse)

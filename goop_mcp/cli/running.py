@@ -1,22 +1,21 @@
 """Run a graph from the command line: trust, display, Ctrl-C, the background, exit codes."""
 
 import os
-import shlex
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 import anyio
-import click
 
 from goop_mcp import delegation, services
 from goop_mcp.cli.display import event_json, event_line, show_run_lines, shown_live
 from goop_mcp.cli.options import WrongCallError, name_weakened
-from goop_mcp.cli.streams import at_terminal, complain, emit, show, start_log, terminal_width
+from goop_mcp.cli.streams import complain, emit, show, start_log, terminal_width
+from goop_mcp.cli.trusting import is_trusted_by_caller, shown_words
 from goop_mcp.context import AppContext
-from goop_mcp.delegation.agents import agent_makers, commands_of
+from goop_mcp.delegation.agents import commands_of
 from goop_mcp.delegation.dispatch import Dispatcher, LeaseDispatcher, RunnerMaker
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger
@@ -24,9 +23,17 @@ from goop_mcp.delegation.run_views import answer_command
 from goop_mcp.delegation.runner import CountOutcome, Runner
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.task_gauge import export_task_states
-from goop_mcp.delegation.trusting import is_trusted_graph, trust_graph
+from goop_mcp.delegation.trusting import (
+    SHOWS_DIGEST,
+    UntrustedGraphError,
+    is_trusted_graph,
+    may_run_here,
+    trust_graph,
+    trusted_makers,
+)
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
+from goop_mcp.recording.trust import TrustError
 from goop_mcp.retry.attempts import Outcome
 from goop_mcp.server.telemetry_export import start_exporting
 from goop_mcp.services.held_settings import HeldSettings, KeptSession
@@ -47,7 +54,6 @@ __all__ = [
     "run_all_here",
     "run_detached",
     "run_here",
-    "shown_words",
 ]
 
 A_PERSON: Final = 3
@@ -58,8 +64,6 @@ _EXIT_CODES: Final[Mapping[str, int]] = {
     "waiting_for_person": A_PERSON,
     "cancelled": 4,
 }
-# Nobody types a digest of 64 characters; 12 are 48 bits.
-_LEAST_OF_DIGEST: Final = 12
 # Agents are programs that wait for a model: as many at once as one run has by default.
 _PARALLEL: Final = 4
 
@@ -67,45 +71,24 @@ _PARALLEL: Final = 4
 def may_run(graph: Graph, project: Path, *, trust: tuple[str, ...] = ()) -> bool:
     """Return whether a person trusts the graph, after asking one at the terminal.
 
-    `trust` are digests that the caller gave, of each at least the first 12 characters.
+    `trust` are whole digests that the caller gave. Raises TrustError.
     """
     if is_trusted_graph(graph, project):
         return True
-    if trust:
-        if graph.digest.startswith(_digests(trust)):
-            trust_graph(graph, project)
-            return True
-        complain(f"the digest of the graph is {graph.digest[:12]}, and not {trust[0][:64]!r}")
-        return False
-
-    words = [shown_words(words) for agent in graph.agents if (words := commands_of(agent))]
-    if not at_terminal():
-        complain(
-            f"nobody has trusted this graph, which runs {'; '.join(words)}. Run it on a terminal,"
-            f" or with --trust {graph.digest[:12]}"
+    try:
+        trusted = is_trusted_by_caller(
+            "this graph",
+            runs=[shown_words(words) for agent in graph.agents if (words := commands_of(agent))],
+            digest=graph.digest,
+            given=trust,
+            shown_by=SHOWS_DIGEST,
         )
+    except TrustError as error:
+        complain(str(error))
         return False
-
-    show("".join(["This graph runs:\n", *(f"  {each}\n" for each in words)]))
-    if not click.confirm("Do you trust it?", default=False):
-        complain("nothing was run")
-        return False
-    trust_graph(graph, project)
-    return True
-
-
-def shown_words(words: Sequence[str]) -> str:
-    """Return a command on one line, with what cannot be printed as escapes.
-
-    A graph comes from anywhere: no line feed or control character of it may hide what it runs.
-    """
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in shlex.join(words)
-    )
-
-
-def _digests(given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(each.lower() for each in given if len(each) >= _LEAST_OF_DIGEST)
+    if trusted:
+        trust_graph(graph, project)
+    return trusted
 
 
 def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -> int:
@@ -113,13 +96,20 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
     start_log(settings)
     with AppContext(settings) as application:
         hold_settings(application, run)
-        ledger = Ledger(application.store)
         view = read_view(application.store, run)
-        makers = agent_makers(view.graph, project=settings.project)
+        # Of what is stored: that is what runs, and others may have changed it by now.
+        try:
+            makers = trusted_makers(
+                view.graph,
+                project=settings.project,
+                may_run=lambda graph: may_run(graph, settings.project),
+            )
+        except UntrustedGraphError:
+            return A_PERSON
 
         with shown_live(view, form) as on_event:
             runner = Runner(
-                ledger,
+                Ledger(application.store),
                 run,
                 makers,
                 project=settings.project,
@@ -162,18 +152,18 @@ def run_all_here(
 ) -> int:
     """Work on all runs of the project's database that may run here, until a signal ends that.
 
-    `trust` are digests of graphs that may run, each at least its first 12 characters. `dispatcher`
-    is "leases" or "procrastinate".
+    `trust` are digests of graphs that may run. `dispatcher` is "leases" or "procrastinate".
     """
     start_log(settings)
     by_queue = dispatcher == "procrastinate"
     url = settings.database
     if by_queue and (url is None or url.scheme == "sqlite"):
         raise WrongCallError("--dispatcher procrastinate needs a database postgresql://…")
-    given = _digests(trust)
-
-    def may_run_here(graph: Graph) -> bool:
-        return graph.digest.startswith(given) or is_trusted_graph(graph, settings.project)
+    try:
+        allowed = may_run_here(settings.project, trust)
+    except TrustError as error:
+        complain(str(error))
+        return A_PERSON
 
     def show_event(event: GraphEventRow) -> None:
         if form == "jsonl":
@@ -187,7 +177,7 @@ def run_all_here(
         maker = RunnerMaker(
             Ledger(application.store),
             project=settings.project,
-            may_run=may_run_here,
+            may_run=allowed,
             # The worker of a queue has a bound of its own.
             limiter=None if by_queue else anyio.CapacityLimiter(most),
             on_event=show_event,

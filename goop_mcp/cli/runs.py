@@ -38,7 +38,7 @@ from goop_mcp.delegation.changes import RunError, find_task
 from goop_mcp.delegation.drawing import PictureTooLargeError, draw_mermaid, draw_svg
 from goop_mcp.delegation.fields import duration
 from goop_mcp.delegation.graph import Graph, GraphError
-from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.delegation.ledger import AlteredGraphError, Ledger
 from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.services.run_sessions import export_sessions
@@ -266,10 +266,18 @@ def resume(
                     complain(line)
                 return 1
 
-        stored = ledger.graph(ledger.run(run))
-        if not may_run(changed or stored, settings.project, trust=trust):
+        known = ledger.run(run)
+        try:
+            stored: Graph | None = ledger.graph(known)
+        except AlteredGraphError:
+            # The graph of a file takes its place.
+            if changed is None:
+                raise
+            stored = None
+        wanted = changed or stored
+        if wanted is not None and not may_run(wanted, settings.project, trust=trust):
             return A_PERSON
-        if changed is not None and changed.digest != stored.digest:
+        if changed is not None and (stored is None or changed.digest != stored.digest):
             kept = ledger.change_graph(run, changed)
             complain(f"the graph has changed; kept are {', '.join(kept) or 'no tasks'}")
         if deadline is not None:

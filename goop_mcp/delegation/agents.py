@@ -24,6 +24,7 @@ from goop_mcp.validation.findings import excerpt
 
 __all__ = [
     "AgentMaker",
+    "AgentMakers",
     "AgentSession",
     "GraphAgentError",
     "TaskCall",
@@ -76,6 +77,15 @@ class AgentSession:
 
 AgentMaker = Callable[[TaskCall], Agent]
 """Makes the agent for one task: an agent is one conversation, and tasks run at once."""
+
+
+class AgentMakers(dict[str, AgentMaker]):
+    """What makes the agents of a graph, by their names; `digest` is that of the graph."""
+
+    def __init__(self, digest: str) -> None:
+        """Begin without any."""
+        super().__init__()
+        self.digest = digest
 
 
 class ProgramAgent:
@@ -150,8 +160,10 @@ class ProgramAgent:
 
 def agent_makers(
     graph: Graph, *, project: Path, given: Mapping[str, Agent] | None = None
-) -> dict[str, AgentMaker]:
+) -> AgentMakers:
     """Return for each agent that is called what makes it; persons and hosts are not called.
+
+    Nobody is asked whether the graph is trusted: `trusted_makers` of `trusting` does that before.
 
     `given` replaces agents of the graph; a class is instantiated for each task, any other agent is
     shared by all its tasks. Python functions are imported now, with `project` on the path. Raises
@@ -160,7 +172,7 @@ def agent_makers(
     """
     given = given or {}
     used = _used_agents(graph)
-    makers: dict[str, AgentMaker] = {}
+    makers = AgentMakers(graph.digest)
     problems: list[GraphProblem] = []
 
     # Before anything is imported: a name that is misspelled must not run code first.

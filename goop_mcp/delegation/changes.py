@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -112,10 +112,15 @@ def pause_after(failures: int) -> float:
 
 
 class RunChange:
-    """Changes of one run within one transaction; `save` writes the run itself."""
+    """Changes of one run within one transaction; `save` writes the run itself.
 
-    def __init__(self, writing: WriteTransaction, run: GraphRunRow, graph: Graph) -> None:
-        self.writing, self.run, self.graph = writing, run, graph
+    `read_graph` returns its graph, and is called only where a change needs that.
+    """
+
+    def __init__(
+        self, writing: WriteTransaction, run: GraphRunRow, read_graph: Callable[[], Graph]
+    ) -> None:
+        self.writing, self.run, self._read_graph = writing, run, read_graph
         # One time for the whole change, which everything in it happened at.
         self.at = writing.now()
         self._was, self._has_moved = run, False
@@ -130,6 +135,19 @@ class RunChange:
     def now(self) -> float:
         """When this transaction began, by the database's clock, in seconds since 1970."""
         return epoch(self.at)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph of the run. Raises RunError for one that was changed by other programs."""
+        return self._read_graph()
+
+    def step_of(self, row: GraphTaskRow | RunningTask) -> GraphStep:
+        """Return the task or gate of a row.
+
+        One of the graph is as the graph has it, which people trusted: each row has a copy of its
+        own, which other programs can change.
+        """
+        return self.graph.steps.get(row.id) or step_of(row)
 
     @property
     def _rows(self) -> GraphWriter:
@@ -425,7 +443,7 @@ class RunChange:
     def begin(self, id: str) -> None:
         """Let a step begin: a task is ready, a gate and a task of a person wait for an answer."""
         row = find_task(self.writing, self.run.id, id)
-        step = step_of(row)
+        step = self.step_of(row)
         if isinstance(step, GraphGate):
             self.move(
                 row,
@@ -532,7 +550,7 @@ class RunChange:
             result=result if is_needed else kept_result(result, self.run),
             **ended,
         )
-        step = step_of(row)
+        step = self.step_of(row)
         agent = step.agent if isinstance(step, GraphTask) else None
         for added in expansion.added:
             # What an agent wrote, which no reply and no report is kept with either.
@@ -588,7 +606,7 @@ class RunChange:
         if row.state == "running":
             # Its runner finds its fence too old and stops.
             self.event(row.id, "taken_back", {"round": row.round})
-            step = step_of(row)
+            step = self.step_of(row)
             # The answer comes too late to end its message, whose reservation would be held for
             # ever.
             if isinstance(step, GraphTask):
@@ -644,7 +662,7 @@ class RunChange:
             return None
 
         needed = [NeededStep(*each) for each in self._rows.needed_states(self.run.id, id)]
-        found = readiness(step_of(row).when, needed)
+        found = readiness(self.step_of(row).when, needed)
         if found == "ready":
             self.begin(id)
         elif found == "skipped":
@@ -660,7 +678,7 @@ class RunChange:
 
     def answer(self, row: GraphTaskRow, answer: str, *, by: str, note: str) -> None:
         """Carry out what a person decided about a gate or a task that waits."""
-        step = step_of(row)
+        step = self.step_of(row)
         self.event(row.id, "decided", {"answer": answer, "by": by, "note": note})
         # Of an answer that nobody confirmed, `by` says itself who reported it.
         who = by if by.startswith("reported by ") else f"by {by}"
@@ -707,7 +725,7 @@ class RunChange:
         if not any(gate.ends_by_itself for gate in self.graph.gates):
             return
         for row in self._rows.tasks(self.run.id, state="input_required"):
-            step = step_of(row)
+            step = self.step_of(row)
             if (
                 isinstance(step, GraphGate)
                 and step.default is not None
@@ -821,7 +839,7 @@ class RunChange:
 
     def _snapshot(self, row: GraphTaskRow) -> RunSnapshot:
         """Return what `expand` has to know to judge the report of `row`."""
-        step = step_of(row)
+        step = self.step_of(row)
         rows = [row]
         if isinstance(step, GraphTask) and (step.expands or step.feedback_to):
             rows = self._rows.tasks(self.run.id)
@@ -833,7 +851,7 @@ class RunChange:
         tasks = {
             each.id: TaskSnapshot(task=task, parent=each.parent, depth=each.depth)
             for each in rows
-            if isinstance(task := step_of(each), GraphTask)
+            if isinstance(task := self.step_of(each), GraphTask)
         }
         edges: dict[str, list[str]] = json.loads(self.run.edges)
         reports = {Edge(*key.split(" ", 1)): tuple(each) for key, each in edges.items()}

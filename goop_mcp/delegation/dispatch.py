@@ -6,7 +6,7 @@ there is no leader, and nothing is lost with any of them.
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
@@ -14,9 +14,7 @@ from typing import Final, Protocol
 import anyio
 import anyio.to_thread
 
-from goop_mcp.delegation.agents import agent_makers
 from goop_mcp.delegation.changes import find_task
-from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger, RunError
 from goop_mcp.delegation.runner import (
     CountOutcome,
@@ -28,6 +26,12 @@ from goop_mcp.delegation.runner import (
     try_to_record,
 )
 from goop_mcp.delegation.states import ENDED
+from goop_mcp.delegation.trusting import (
+    MayRun,
+    UntrustedGraphError,
+    may_run_here,
+    trusted_makers,
+)
 from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.retry.replies import Agent
 from goop_mcp.store.graph_rows import GraphEventRow, GraphRunRow
@@ -58,7 +62,7 @@ class RunnerMaker:
         ledger: Ledger,
         *,
         project: Path,
-        may_run: Callable[[Graph], bool],
+        may_run: MayRun,
         agents: Mapping[str, Agent] | None = None,
         limiter: anyio.CapacityLimiter | None = None,
         on_event: OnEvent | None = None,
@@ -79,14 +83,18 @@ class RunnerMaker:
         """
         try:
             graph = self.ledger.graph(run)
-            if not self._may_run(graph):
-                digest = graph.digest[:12]
-                raise GoopError(f"its graph is not trusted here; --trust {digest} allows it")
             # Agents for other graphs may be given too: one process works on many.
             known = {name: each for name, each in self._agents.items() if name in graph.agent_named}
-            makers = agent_makers(graph, project=self._project, given=known)
+            makers = trusted_makers(
+                graph, project=self._project, may_run=self._may_run, given=known
+            )
+        except UntrustedGraphError as error:
+            self.leave_out(
+                run, f"its graph is not trusted here; --trust {error.graph.digest} allows it"
+            )
+            return None
         except GoopError as error:
-            self._warn(run, str(error))
+            self.leave_out(run, str(error))
             return None
 
         on_event = None
@@ -117,7 +125,7 @@ class RunnerMaker:
         try:
             for report in self.ledger.left_unrecorded():
                 # Of a run for other machines, the files that the report names may not be here.
-                if not self._may_run(self.ledger.graph(self.ledger.run(report.run))):
+                if not self._is_for_here(self.ledger.run(report.run)):
                     continue
                 number, why = try_to_record(record, report)
                 self.ledger.set_report(report, number, why=why)
@@ -127,7 +135,16 @@ class RunnerMaker:
             # Tried again at the next look.
             _logger.warning("what a dead runner left could not be recorded: %s", error)
 
-    def _warn(self, run: GraphRunRow, why: str) -> None:
+    def _is_for_here(self, run: GraphRunRow) -> bool:
+        try:
+            return self._may_run(self.ledger.graph(run))
+        except RunError as error:
+            # All other runs go on.
+            self.leave_out(run, str(error))
+            return False
+
+    def leave_out(self, run: GraphRunRow, why: str) -> None:
+        """Warn, the first time, that a run does not go on here."""
         # Asked again every second: a trusted digest or an installed program lets the run begin.
         key = (run.id, run.graph_hash)
         if self._refused.get(key) == why:
@@ -204,18 +221,21 @@ async def run_task(
     ledger: Ledger | None = None,
     record: RecordReport | None = None,
     judge: ReplyJudge | None = None,
+    trust: Collection[str] = (),
 ) -> TaskOutcome:
     """Work on one task of a run until it has ended or waits for a person; return what came of it.
 
     For an engine that calls its activities or steps again after a crash: a task that has ended is
     not asked again, and one that somebody else works on is waited for, beyond the end of a lease.
     `agents` are those that the graph leaves to the caller, `project` is the folder in which
-    programs run, `record` and `judge` are those of `Runner`. Raises RunError for a task that waits
-    for others, or is not there, and what `resume` raises.
+    programs run, `record` and `judge` are those of `Runner`, `trust` is that of `resume`. Raises
+    RunError for a task that waits for others, or is not there, and what `resume` raises.
     """
     ledger, folder = ledger or Ledger(store), project or Path.cwd()
     known = await anyio.to_thread.run_sync(ledger.run, run)
-    makers = agent_makers(ledger.graph(known), project=folder, given=agents)
+    makers = trusted_makers(
+        ledger.graph(known), project=folder, may_run=may_run_here(folder, trust), given=agents
+    )
     runner = Runner(ledger, run, makers, project=folder, record=record, judge=judge)
     # Without a bound of its own: the engine that calls this has one.
     while True:

@@ -57,6 +57,7 @@ __all__ = [
     "GraphLimits",
     "GraphRetry",
     "GraphTask",
+    "digest_of",
 ]
 
 LONGEST_PROMPT: Final = 200_000
@@ -173,7 +174,7 @@ class Graph:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the graph, in hex: of what is run, not of the comments of its file."""
-        return _digest(self.to_dict())
+        return digest_of(self.to_dict())
 
     @cached_property
     def agent_named(self) -> Mapping[str, GraphAgent]:
@@ -241,7 +242,7 @@ class Graph:
         what decides how it answers, and not with its limits.
         """
         agent = self.agent_named[task.agent]
-        return _digest(
+        return digest_of(
             [
                 [
                     *(agent.name, agent.run, agent.options, agent.program, agent.command),
@@ -257,7 +258,8 @@ class Graph:
         )
 
 
-def _digest(values: object) -> str:
+def digest_of(values: object) -> str:
+    """Return the SHA-256 of JSON values in hex, whatever the order of their keys."""
     written = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     # Half of a surrogate pair can stand in JSON, and has no UTF-8.
     return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
@@ -275,6 +277,9 @@ def _changed(
             continue
         if isinstance(value, GraphRetry):
             value = _changed(value)
+        # As files and stored graphs have it: a graph made in code with 60 is the same as with 60.0.
+        elif type(value) is int and each.type == float | None:
+            value = float(value)
         changed[each.name] = list(value) if isinstance(value, tuple) else value
 
     return changed

@@ -32,7 +32,7 @@ from goop_mcp.delegation.changes import (
     without_excess,
 )
 from goop_mcp.delegation.expand import Expansion, RunSnapshot
-from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.graph import Graph, digest_of
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
 from goop_mcp.delegation.processes import ThisProcess, boot_id
 from goop_mcp.delegation.reuse import Reused, known_steps, reusable_steps, reused_from
@@ -42,8 +42,9 @@ from goop_mcp.delegation.states import (
     WITH_REPORT,
 )
 from goop_mcp.delegation.traces import caller_trace
+from goop_mcp.delegation.trusting import pass_graph
 from goop_mcp.errors import GoopError
-from goop_mcp.processes import lives
+from goop_mcp.processes import end_program, lives
 from goop_mcp.redaction import redact
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Message, Usage
@@ -66,6 +67,7 @@ __all__ = [
     "LEASE_SECONDS",
     "LONGEST_WAIT",
     "AcceptedReport",
+    "AlteredGraphError",
     "Begun",
     "Claim",
     "Ledger",
@@ -73,6 +75,7 @@ __all__ = [
     "Nothing",
     "RunError",
     "RunRows",
+    "key_of",
     "step_of",
 ]
 
@@ -124,6 +127,28 @@ class LostTaskError(GoopError):
     def __init__(self, task: str, *, late: bool) -> None:
         self.task, self.late = task, late
         super().__init__(f"task {task} is {'taken by another runner' if late else 'cancelled'}")
+
+
+class AlteredGraphError(RunError):
+    """Raised for a graph that is not the one that was stored with its run."""
+
+    def __init__(self, run: GraphRunRow, found: str) -> None:
+        super().__init__(
+            f"the graph of {run.id} in the database {found}, so another program changed it and"
+            " nothing of it is run; the run is kept as it is: goop-mcp runs resume"
+            f" {run.id} --graph FILE goes on with the graph of a file, goop-mcp runs cancel"
+            f" {run.id} ends it"
+        )
+
+
+class ReplacedGraphError(RunError):
+    """Raised where a run has another graph than its runner was made for."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(
+            f"{run} has another graph than when this process began to work on it, so it begins"
+            f" nothing more; goop-mcp runs resume {run} goes on with the present one"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +255,8 @@ class Ledger:
         self.store = store
         self.lease_seconds, self._grace = lease_seconds, grace_seconds
         self._kept_runs = kept_runs
-        self._graphs: dict[str, Graph] = {}
+        # By run, with the digest in its row: somebody else may have given it another graph since.
+        self._graphs: dict[str, tuple[str, Graph]] = {}
 
     # Runs
 
@@ -333,13 +359,14 @@ class Ledger:
             # In the same transaction: a crash leaves neither too many runs nor one run less.
             writing.graphs.remove_old_runs(keep=self._kept_runs)
             writing.graphs.add_run(run, source)
-            change = RunChange(writing, run, graph)
+            change = RunChange(writing, run, lambda: graph)
             change.event(None, "created", {"graph": graph.name, "tasks": len(graph.steps)})
             reused = reusable_steps(writing, graph, json.loads(source.input)) if reuse else {}
             change.add_steps(list(graph.steps.values()), None, reused)
             return change
 
-        self._graphs[run_id] = graph
+        self._graphs[run_id] = graph.digest, graph
+        pass_graph(graph)
         return add
 
     def reusable(self, graph: Graph, *, input: Mapping[str, JsonValue]) -> dict[str, Reused]:
@@ -361,22 +388,24 @@ class Ledger:
         return self.store.read(read)
 
     def graph(self, run: GraphRunRow) -> Graph:
-        """Return the graph of a run as it was stored last."""
+        """Return the graph of a run as it was stored last.
+
+        Raises AlteredGraphError for one that other programs changed in the database.
+        """
         return self._known_graph(run) or self.store.read(
             lambda reading: self._graph_of(reading, run)
         )
 
     def _known_graph(self, run: GraphRunRow) -> Graph | None:
-        known = self._graphs.get(run.id)
-        # By digest: somebody else may have given the run another graph since.
-        return known if known is not None and known.digest == run.graph_hash else None
+        digest, known = self._graphs.get(run.id, ("", None))
+        return known if digest == run.graph_hash else None
 
     def _graph_of(self, reading: ReadTransaction, run: GraphRunRow) -> Graph:
         known = self._known_graph(run)
         if known is None:
             # Read and checked once in a process: a graph of a thousand tasks takes long.
-            source = reading.graphs.source(run.id)
-            known = self._graphs[run.id] = Graph.from_dict(json.loads(source.graph))
+            known = _stored_graph(run, reading.graphs.source(run.id))
+            self._graphs[run.id] = run.graph_hash, known
         return known
 
     def run(self, id: str) -> GraphRunRow:
@@ -390,25 +419,19 @@ class Ledger:
         are the same. Raises RunError while somebody works on the run.
         """
 
-        def write(writing: WriteTransaction) -> list[str]:
+        def write(writing: WriteTransaction) -> tuple[list[str], list[GraphTaskRow]]:
             run = find_run(writing, id)
-            # Their agents work on prompts of the old graph, and their reports would be taken for
-            # the new one.
-            if writing.graphs.tasks(id, state="running"):
-                raise RunError(
-                    f"{id} has running tasks; cancel it or wait before its graph changes"
-                )
-
+            change = RunChange(writing, run, lambda: graph)
+            left = self._left_by_dead_runners(change)
             rows = {row.id: row for row in writing.graphs.tasks(id)}
             kept = self._unchanged(writing, run, graph, rows)
-            change = RunChange(writing, run, graph)
             for row in rows.values():
                 if row.id not in kept:
                     change.keep_report(row)
             # What agents added belongs to what was asked before, and comes again if it must.
             writing.graphs.remove_steps(id, but=kept)
-            # Made of the run as it is stored: only what differs from that is written.
-            change.run = run._replace(
+            # Only what differs from the run as it is stored is written.
+            change.run = change.run._replace(
                 graph_hash=graph.digest,
                 edges="{}",
                 state="running",
@@ -416,7 +439,7 @@ class Ledger:
             )
             limit = graph.limits.deadline
             # What a person decided later stays, unless the graph says something new.
-            if limit != self._graph_of(writing, run).limits.deadline:
+            if not self._has_deadline(writing, run, limit):
                 until = None if limit is None else epoch(run.created_at) + limit
                 change.run = change.run._replace(deadline_at=until)
             writing.graphs.set_graph(id, as_json(graph.to_dict()))
@@ -427,12 +450,47 @@ class Ledger:
             for step in added:
                 change.look_again(step.id)
             change.save()
-            return sorted(kept)
+            return sorted(kept), left
 
-        kept = self.store.write(write)
+        kept, left = self.store.write(write)
         # Only now: a change that is rolled back must leave the old graph in place.
-        self._graphs[id] = graph
+        self._graphs[id] = graph.digest, graph
+        # Before anybody begins the new tasks, which may change the same files.
+        for row in left:
+            if not end_program(row.program_pid or 0, row.program_started or "", key=key_of(row)):
+                raise RunError(f"the program {row.program_pid} of the dead runner does not end")
         return kept
+
+    def _left_by_dead_runners(self, change: RunChange) -> list[GraphTaskRow]:
+        """Settle the messages of running tasks; return those whose programs may run on here.
+
+        Raises RunError for a task whose runner lives: its agent works on a prompt of the graph that
+        goes away, and its report would be taken for one of the next.
+        """
+        left = []
+        for row in change.writing.graphs.tasks(change.run.id, state="running"):
+            owner = change.writing.graphs.runner(row.owner or "")
+            here = owner is not None and bool(owner.boot_id) and owner.boot_id == boot_id()
+            if not self._is_lost(change, row, owner, here=here):
+                raise RunError(
+                    f"{row.run} has running tasks; cancel it or wait before its graph changes"
+                )
+            change.event(row.id, "lease_lost", {"owner": row.owner})
+            step = step_of(row)
+            if isinstance(step, GraphTask):
+                change.settle_unended(row, agent=step.agent)
+            left += [row] if here else []
+        return left
+
+    def _has_deadline(
+        self, reading: ReadTransaction, run: GraphRunRow, seconds: float | None
+    ) -> bool:
+        """Whether the stored graph of a run names this deadline."""
+        try:
+            return self._graph_of(reading, run).limits.deadline == seconds
+        except AlteredGraphError:
+            # What it named is not known any more.
+            return False
 
     def kept_by(self, id: str, graph: Graph) -> list[str]:
         """Return the accepted tasks that `change_graph` would keep."""
@@ -580,17 +638,21 @@ class Ledger:
         parallel: int | None = None,
         task: str | None = None,
         working_on: Collection[str] | None = None,
+        digest: str | None = None,
     ) -> Claim | Nothing:
         """Take the most urgent task that may begin; or one whose runner is dead.
 
         `parallel` bounds the tasks of this run at once, in place of the graph's own limit. With
         `task` no other is taken: somebody else decides the order, and delivers each by its id. With
         `working_on`, the tasks of `runner` that it knows of, others of it are taken when their
-        lease has ended, as those of a dead one.
+        lease has ended, as those of a dead one. Raises ReplacedGraphError where the graph of the
+        run has another `digest`, if given.
         """
 
         def write(writing: WriteTransaction) -> Claim | Nothing:
             change = self._change(writing, id)
+            if digest not in (None, change.graph.digest):
+                raise ReplacedGraphError(id)
             claims, seconds = self._claim(
                 change, runner, parallel=parallel, task=task, working_on=working_on
             )
@@ -671,10 +733,10 @@ class Ledger:
         count: int,
     ) -> tuple[list[Claim], float]:
         """Begin the first `count` tasks of `ready` that may; return as `_claim` does."""
-        busy, soonest = _Busy(running, change.graph), math.inf
+        busy, soonest = _Busy(running, change), math.inf
         claims: list[Claim] = []
         for row in ready:
-            step = step_of(row)
+            step = change.step_of(row)
             if not isinstance(step, GraphTask):
                 continue
             circuit = change.circuit(step.agent)
@@ -728,7 +790,7 @@ class Ledger:
         self, change: RunChange, row: GraphTaskRow, runner: ThisProcess, *, here: bool
     ) -> Claim:
         change.event(row.id, "lease_lost", {"owner": row.owner})
-        step = step_of(row)
+        step = change.step_of(row)
         if not isinstance(step, GraphTask):
             raise RunError(f"{row.id} is a gate, which never runs")
         attempts = change.writing.graphs.attempts(row.run, row.id)
@@ -770,7 +832,8 @@ class Ledger:
         circuit: CircuitRow | None,
     ) -> Claim | None:
         # A prompt that is there already is kept: after a crash the agent must read the same again.
-        filled = {} if row.prompt is not None else change.fill(row, step)
+        # One that was never claimed has none of ours yet.
+        filled = {} if row.prompt is not None and row.fence else change.fill(row, step)
         if filled is None:
             return None
         # A task that was never claimed has no attempts, as nearly every one.
@@ -968,7 +1031,9 @@ class Ledger:
             # a run of many short tasks, one of its own would double the time.
             claims: list[Claim] = []
             seconds, count = LONGEST_WAIT, sum(each is not None for each in expansions)
-            if runner is not None and count:
+            # A runner has the agents of the graph that it began with, and of no other.
+            begun_with = reports[0].claim.graph.digest
+            if runner is not None and count and change.graph.digest == begun_with:
                 claims, seconds = self._claim(change, runner, count=count)
             change.save()
             # Whoever carries the run out reads its rows next. Those of a large one would be read
@@ -1197,7 +1262,7 @@ class Ledger:
             if row.state != "input_required":
                 decided = f", decided as {row.decision!r}" if row.decision else ""
                 raise RunError(f"{task} does not wait for an answer: it is {row.state}{decided}")
-            step = step_of(row)
+            step = change.step_of(row)
             if answer == (step.answers[0] if isinstance(step, GraphGate) else "retry"):
                 change.refuse_after_deadline(f"resume {id}")
             change.answer(row, answer, by=by, note=redact(note).text)
@@ -1239,7 +1304,7 @@ class Ledger:
 
     def _change(self, writing: WriteTransaction, id: str) -> RunChange:
         run = find_run(writing, id)
-        return RunChange(writing, run, self._graph_of(writing, run))
+        return RunChange(writing, run, lambda: self._graph_of(writing, run))
 
     def _ours(self, writing: WriteTransaction, claim: Claim) -> GraphTaskRow:
         # Looked at in the same transaction in which the caller writes.
@@ -1249,6 +1314,26 @@ class Ledger:
         if row.cancel_requested:
             raise LostTaskError(row.id, late=False)
         return row
+
+
+def _stored_graph(run: GraphRunRow, source: GraphSource) -> Graph:
+    """Return the graph of a row. Raises AlteredGraphError for one with another digest."""
+    try:
+        values = json.loads(source.graph)
+        found = digest_of(values)
+        if found == run.graph_hash:
+            return Graph.from_dict(values)
+    except (ValueError, RecursionError) as error:
+        raise AlteredGraphError(run, "cannot be read") from error
+    raise AlteredGraphError(
+        run,
+        f"has the digest {found[:12]}… and not {run.graph_hash[:12]}…, with which it was stored",
+    )
+
+
+def key_of(row: GraphTaskRow) -> str:
+    """Return the idempotency key of a task, which stands in the environment of its programs."""
+    return f"{row.run}/{row.id}/{row.round}"
 
 
 def _measure(claim: Claim, state: str) -> None:
@@ -1270,7 +1355,7 @@ def _register(writing: WriteTransaction, runner: ThisProcess, *, is_new: bool = 
 
 
 def _make_ready(change: RunChange, row: GraphTaskRow) -> None:
-    step = step_of(row)
+    step = change.step_of(row)
     if isinstance(step, GraphTask):
         change.settle_unended(row, agent=step.agent)
     change.move(row, "ready", ready_at=change.now, owner=None, lease_until=None, program_pid=None)
@@ -1316,12 +1401,12 @@ def _ended(rows: Iterable[GraphAttemptRow]) -> tuple[Attempt, ...]:
 class _Busy:
     """What the running tasks take: their agents' places and the names that exclude others."""
 
-    def __init__(self, running: Iterable[RunningTask], graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self, running: Iterable[RunningTask], change: RunChange) -> None:
+        self._graph = change.graph
         self._agents: dict[str, int] = {}
         self._exclusive: set[str] = set()
         for row in running:
-            step = step_of(row)
+            step = change.step_of(row)
             if isinstance(step, GraphTask):
                 self.add(step)
 

@@ -20,6 +20,7 @@ from procrastinate.exceptions import AlreadyEnqueued, ProcrastinateException
 from procrastinate.jobs import Status
 from procrastinate.tasks import Task
 
+from goop_mcp.delegation.changes import RunError
 from goop_mcp.delegation.dispatch import RunnerMaker, open_runs
 from goop_mcp.delegation.processes import boot_id
 from goop_mcp.delegation.runner import Runner
@@ -144,7 +145,12 @@ class ProcrastinateDispatcher:
     async def _deliver(self, run: GraphRunRow) -> None:
         if self._job is None:
             return
-        parallel = self._ledger.graph(run).limits.parallel
+        try:
+            parallel = self._ledger.graph(run).limits.parallel
+        except RunError as error:
+            # All other runs go on.
+            self._maker.leave_out(run, str(error))
+            return
         for task in await self._read(partial(_deliverable, run, parallel)):
             try:
                 # The lock of a job that waits: a task has one at most, whoever delivers it.

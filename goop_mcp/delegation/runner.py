@@ -6,7 +6,15 @@ know of each other is in the store.
 
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,10 +28,10 @@ from platformdirs import user_state_path
 
 from goop_mcp.delegation.agents import (
     AgentMaker,
+    AgentMakers,
     AgentSession,
     ProgramAgent,
     TaskCall,
-    agent_makers,
     policy_of,
 )
 from goop_mcp.delegation.changes import find_run
@@ -39,11 +47,13 @@ from goop_mcp.delegation.ledger import (
     Nothing,
     RunError,
     RunRows,
+    key_of,
 )
 from goop_mcp.delegation.orphans import forget_program, watch_program
 from goop_mcp.delegation.processes import ThisProcess, this_process
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.traces import attributes_of, in_trace_of, run_span
+from goop_mcp.delegation.trusting import may_run_here, trusted_makers
 from goop_mcp.delegation.worktrees import (
     Worktree,
     WorktreeError,
@@ -242,11 +252,12 @@ async def run_graph(
     order; `record` and `judge` are those of `Runner`. The outcome has the id with which `resume`
     goes on, also after a crash. With `reuse` the tasks that `Ledger.reusable` returns are accepted
     at once with the results of earlier runs; agents that are given count as the same by their
-    names. Raises GraphError and GraphAgentError before anything is asked, RunError for missing
-    input.
+    names. Who calls this with a graph trusts it. Raises GraphError and GraphAgentError before
+    anything is asked, RunError for missing input.
     """
     folder = project or Path.cwd()
-    makers = agent_makers(graph, project=folder, given=agents)
+    # Whoever calls this with a graph trusts it.
+    makers = trusted_makers(graph, project=folder, may_run=lambda _: True, given=agents)
     ledger = Ledger(store)
     begun = await anyio.to_thread.run_sync(
         partial(
@@ -276,18 +287,24 @@ async def resume(
     on_event: OnEvent | None = None,
     record: RecordReport | None = None,
     judge: ReplyJudge | None = None,
+    trust: Collection[str] = (),
 ) -> GraphOutcome:
     """Go on with a run that was stopped, killed or waited for a person.
 
     With another `graph` the accepted tasks that are the same in it stay, and the others run again.
-    Raises RunError if there is no such run, and what `run_graph` raises.
+    The graph of the run, as it is stored, runs programs only where a person trusted it in
+    `project`, where it is the `graph` that is given, or where its whole digest is in `trust`.
+    Raises RunError if there is no such run, UntrustedGraphError, and what `run_graph` raises.
     """
     folder = project or Path.cwd()
     ledger = Ledger(store)
     if graph is not None:
+        trust = [*trust, graph.digest]
         await anyio.to_thread.run_sync(ledger.change_graph, run, graph)
     known = await anyio.to_thread.run_sync(ledger.run, run)
-    makers = agent_makers(ledger.graph(known), project=folder, given=agents)
+    makers = trusted_makers(
+        ledger.graph(known), project=folder, may_run=may_run_here(folder, trust), given=agents
+    )
     runner = Runner(
         ledger, run, makers, project=folder, on_event=on_event, record=record, judge=judge
     )
@@ -336,6 +353,8 @@ class Runner:
         self.process: ThisProcess = this_process() if begun is None else begun.runner
         self._begun = begun
         self._ledger, self._run, self._makers = ledger, run, makers
+        # Of the graph that a person trusted: tasks of any other are not for these agents.
+        self._digest = makers.digest if isinstance(makers, AgentMakers) else None
         self._decide = decide
         self._project, self._home = project, home
         self._places = anyio.CapacityLimiter(parallel) if isinstance(parallel, int) else parallel
@@ -354,6 +373,8 @@ class Runner:
         self._is_stopping = self._is_registered = False
         # Why the database does not answer, as it was logged.
         self._trouble: str | None = None
+        # Why this runner ends before the run does.
+        self._failure: GoopError | None = None
         self._wake = anyio.Event()
         self._scope: anyio.CancelScope | None = None
 
@@ -369,7 +390,10 @@ class Runner:
         self._wake.set()
 
     async def run(self) -> GraphOutcome:
-        """Work until the run has ended, waits for a person, or this runner is stopped."""
+        """Work until the run has ended, waits for a person, or this runner is stopped.
+
+        Raises RunError where the run got another graph; what was claimed is given back then.
+        """
         if self._begun is None:
             known = await self._stored(self._ledger.join, self._run, self.process)
             await self._record_reports()
@@ -378,6 +402,8 @@ class Runner:
         with run_span(known), anyio.CancelScope() as self._scope:
             async with self._leaving():
                 await self._at_work(self._claim_until_done)
+                if self._failure is not None:
+                    raise self._failure
 
         await self._show_events()
         if self._last is not None:
@@ -410,6 +436,8 @@ class Runner:
                 known = await self._stored(self._ledger.run, self._run)
                 with in_trace_of(known):
                     await self._at_work(partial(self._work_safely, found))
+                if self._failure is not None:
+                    raise self._failure
 
         await self._show_events()
         return True
@@ -437,6 +465,12 @@ class Runner:
                 await self._stored(self._ledger.leave, self._run, self.process)
             raise
 
+    def _fail(self, error: GoopError) -> None:
+        """Claim nothing more, and end with `error` when the calls under way have ended."""
+        self._failure = self._failure or error
+        self._is_stopping = True
+        self._wake.set()
+
     async def _claim_until_done(self) -> None:
         async with anyio.create_task_group() as tasks:
             while not self._is_stopping and not self._is_over():
@@ -456,8 +490,12 @@ class Runner:
 
                 try:
                     found = await self._next()
-                except BaseException:
+                except BaseException as error:
                     self._leave(place)
+                    # Calls under way may still be written down.
+                    if isinstance(error, GoopError):
+                        self._fail(error)
+                        break
                     raise
                 if isinstance(found, Claim):
                     # Before anything is waited for: a task that is claimed has to be worked on, or
@@ -486,7 +524,12 @@ class Runner:
         def claim() -> Claim | Nothing:
             # What is claimed from here on has a lease that lasts longer than this takes.
             working_on = self._working_on()
-            return self._ledger.claim(self._run, self.process, task=task, working_on=working_on)
+            return self._ledger.claim(
+                *(self._run, self.process),
+                task=task,
+                working_on=working_on,
+                digest=self._digest,
+            )
 
         return await self._stored(claim)
 
@@ -591,9 +634,8 @@ class Runner:
 
     async def _work_on(self, claim: Claim) -> None:
         if claim.to_end is not None:
-            # The key stands in the environment of the program, so that no other one is ended in its
-            # place.
-            key = f"{claim.row.run}/{claim.row.id}/{claim.row.round}"
+            # By the key in its environment, so that no other one is ended in its place.
+            key = key_of(claim.row)
             gone = await anyio.to_thread.run_sync(partial(end_program, *claim.to_end, key=key))
             if not gone:
                 raise RunError(f"the program {claim.to_end[0]} of the dead runner does not end")

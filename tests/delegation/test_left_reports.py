@@ -90,7 +90,7 @@ def test_the_report_of_a_killed_worker_is_recorded_once_by_another(
     place: Place, dispatcher: str, moment: str, start: Start, tmp_path: Path
 ) -> None:
     graph = write_graph(tmp_path, "one", 1, seconds=0)
-    words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest[:12])
+    words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest)
     run = place.ledger.create(graph, input={})
     killed = start([*DYING, moment, "t0", "1"], *words)
     assert killed.wait(timeout=60) == -signal.SIGKILL
@@ -121,13 +121,13 @@ def test_reports_of_graphs_that_nobody_trusts_here_are_left_to_others(
     graph = write_graph(tmp_path, "one", 1, seconds=0)
     words = ("--runner-only", "--dispatcher", dispatcher)
     run = place.ledger.create(graph, input={})
-    killed = start([*DYING, "before", "t0", "1"], *words, "--trust", graph.digest[:12])
+    killed = start([*DYING, "before", "t0", "1"], *words, "--trust", graph.digest)
     assert killed.wait(timeout=60) == -signal.SIGKILL
 
     # A second run shows that this worker has looked: it works on that one alone.
     other = write_graph(tmp_path, "other", 2, seconds=0)
     later = place.ledger.create(other, input={})
-    worker = start([*PROGRAM], *words, "--trust", other.digest[:12])
+    worker = start([*PROGRAM], *words, "--trust", other.digest)
     within(60, lambda: None not in recorded(place, later).values())
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(timeout=60) == 0
@@ -207,7 +207,7 @@ def test_what_a_killed_worker_sent_back_is_recorded_once_before_what_follows(
     place: Place, dispatcher: str, moment: str, start: Start, tmp_path: Path
 ) -> None:
     graph = write_reviewed(tmp_path)
-    words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest[:12])
+    words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest)
     run = place.ledger.create(graph, input={})
     killed = start([*DYING, moment, "review", "1"], *words)
     assert killed.wait(timeout=60) == -signal.SIGKILL
@@ -239,7 +239,7 @@ def test_a_worker_that_stands_still_does_not_put_what_was_sent_back_after_the_ne
     place: Place, dispatcher: str, start: Start, tmp_path: Path
 ) -> None:
     graph = write_reviewed(tmp_path)
-    words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest[:12])
+    words = ("--runner-only", "--dispatcher", dispatcher, "--trust", graph.digest)
     run = place.ledger.create(graph, input={})
     paused = start([*DYING, "pause", "review", "1"], *words)
     within(60, (tmp_path / "paused").exists)
@@ -270,7 +270,7 @@ def test_a_person_decides_before_what_a_killed_worker_left_is_recorded(
     # The first answer waits for a person.
     worker = tmp_path / "worker.py"
     worker.write_text(worker.read_text().replace("round == 0", "round == 9").replace("== 1", "< 9"))
-    trust = ("--trust", graph.digest[:12])
+    trust = ("--trust", graph.digest)
     killed = start([*DYING, "before", "review", "1"], "reviewed.toml", *trust)
     assert killed.wait(timeout=60) == -signal.SIGKILL
     [row] = place.store.read(lambda reading: reading.graphs.runs())
@@ -371,7 +371,7 @@ def test_each_report_that_a_person_writes_is_recorded(place: Place, tmp_path: Pa
     path = tmp_path / "by-hand.toml"
     path.write_text(BY_HAND.format(python=f'"{sys.executable}"'))
     graph = Graph.load(path, project=tmp_path)
-    begun = goop(place, "delegate", "by-hand.toml", "--trust", graph.digest[:12])
+    begun = goop(place, "delegate", "by-hand.toml", "--trust", graph.digest)
     assert begun.code == 3, begun
     [row] = place.store.read(lambda reading: reading.graphs.runs())
     run = row.id
@@ -403,7 +403,7 @@ def test_a_person_finishes_a_task_of_an_agent_that_waits(
     graph = write_reviewed(tmp_path)
     worker = tmp_path / "worker.py"
     worker.write_text(worker.read_text().replace("round == 0", "round == 9").replace("== 1", "< 9"))
-    trust = ("--trust", graph.digest[:12])
+    trust = ("--trust", graph.digest)
     if moment is None:
         assert goop(place, "delegate", "reviewed.toml", *trust).code == 3
     else:
@@ -487,7 +487,7 @@ def test_a_task_that_comes_back_to_what_it_reported_counts_with_that(
             ' report("BLOCKED", summary="No key.", blockers="RULE 4: which key?"))',
         )
     )
-    trust = ("--trust", graph.digest[:12])
+    trust = ("--trust", graph.digest)
     assert goop(place, "delegate", "reviewed.toml", *trust).code == 3
     [row] = place.store.read(lambda reading: reading.graphs.runs())
     run = row.id

@@ -92,7 +92,7 @@ def test_two_runners_take_all_runs_and_one_is_killed(
     any_place: Place, start: Start, tmp_path: Path
 ) -> None:
     graphs = [write_graph(tmp_path, name, 6, seconds=0.4) for name in ("one", "two")]
-    trusted = [word for each in graphs for word in ("--trust", each.digest[:12])]
+    trusted = [word for each in graphs for word in ("--trust", each.digest)]
     runs = [any_place.ledger.create(graph, input={}) for graph in graphs]
     killed, other = start(*trusted, "--parallel", "3"), start(*trusted)
     within(60, lambda: len(asked(tmp_path)) >= 4)
@@ -118,7 +118,7 @@ def test_a_runner_ends_after_its_calls_and_leaves_the_rest_to_others(
 ) -> None:
     graph = write_graph(tmp_path, "slow", 8, seconds=1.0)
     run_id = any_place.ledger.create(graph, input={})
-    runner = start("--trust", graph.digest[:12], "--parallel", "2")
+    runner = start("--trust", graph.digest, "--parallel", "2")
     within(60, lambda: len(asked(tmp_path)) == 2)
     runner.send_signal(signal.SIGTERM)
     assert runner.wait(timeout=60) == 0
@@ -127,7 +127,7 @@ def test_a_runner_ends_after_its_calls_and_leaves_the_rest_to_others(
     assert states["accepted"] == 2
     assert states["running"] == 0
     assert len(asked(tmp_path)) == 2
-    start("--trust", graph.digest[:12])
+    start("--trust", graph.digest)
     within(60, lambda: state_of(any_place, run_id) == "finished")
     assert len(asked(tmp_path)) == 8
 
@@ -137,7 +137,7 @@ def test_a_second_signal_gives_the_tasks_back_at_once_and_ends_their_programs(
 ) -> None:
     graph = write_graph(tmp_path, "endless", 4, seconds=600)
     run_id = any_place.ledger.create(graph, input={})
-    runner = start("--trust", graph.digest[:12], "--parallel", "2")
+    runner = start("--trust", graph.digest, "--parallel", "2")
     within(60, lambda: len(asked(tmp_path)) == 2)
     programs = [
         row.program_pid

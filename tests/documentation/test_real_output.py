@@ -115,10 +115,8 @@ def test_a_subagent_that_forgot_its_report_is_sent_what_the_page_shows(tmp_path:
 def test_a_runner_of_many_machines_takes_the_tasks(database: Database, tmp_path: Path) -> None:
     graph = write_graph(tmp_path, "shop", 2, seconds=0)
     line = example("docs/delegation.md", "goop-mcp delegate --runner-only")
-    shown = line.replace("postgresql://…", database.url()).replace(
-        "0483400892b1", graph.digest[:12]
-    )
-    assert shown.count(database.url()) == shown.count(graph.digest[:12]) == 1
+    shown = line.replace("postgresql://…", database.url()).replace(line.split()[-1], graph.digest)
+    assert shown.count(database.url()) == shown.count(graph.digest) == 1
 
     with closing(open_store(database.url(), project=tmp_path, project_id="shop")) as store:
         run = Ledger(store).create(graph, input={})

@@ -128,7 +128,7 @@ def project(sandbox: Sandbox) -> Path:
 def test_real_clients_plan_build_review_and_test_with_a_person_in_between(
     sandbox: Sandbox, project: Path
 ) -> None:
-    trusted = f" --trust {Graph.load(project / 'login.toml').digest[:12]}"
+    trusted = f" --trust {Graph.load(project / 'login.toml').digest}"
     shown: list[dict[str, str]] = []
     with scripted_model(play) as model:
         first = goop(sandbox, model, shown, "delegate login.toml --input goal=login" + trusted)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from goop_mcp import services
 from goop_mcp.context import AppContext
-from goop_mcp.delegation.changes import RunError
+from goop_mcp.delegation.changes import RunError, UnknownRunError
 from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.states import ENDED, RUN_ENDED
 from goop_mcp.services.runs import RunViews
@@ -216,7 +216,7 @@ def _view(visit: Visit) -> RunView:
     views = _VIEWS.setdefault(visit.application, RunViews())
     try:
         return views.read(visit.application.store, visit.params["id"])
-    except RunError:
+    except UnknownRunError:
         raise HTTPException(404) from None
 
 
