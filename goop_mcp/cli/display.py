@@ -17,7 +17,7 @@ from goop_mcp.delegation.run_views import RunView, TaskView, rejection_of
 from goop_mcp.store.graph_rows import GraphEventRow
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["event_json", "event_line", "run_lines", "show_run_lines", "shown_live"]
+__all__ = ["event_json", "event_line", "leave_display", "run_lines", "show_run_lines", "shown_live"]
 
 _ICONS: Final = {
     "waiting": "·",
@@ -163,6 +163,12 @@ def _redrawn(view: RunView) -> Iterator[OnEvent]:
         if thread.ident is not None:
             thread.join()
         show(_over(drawn) + _SHOW_CURSOR, colour=True)
+
+
+def leave_display() -> None:
+    """Show the cursor again, for a process that ends in the middle of a display."""
+    if terminal_width() is not None:
+        show(f"\n{_SHOW_CURSOR}", colour=True)
 
 
 def _on_screen(view: RunView, *, coloured: bool) -> list[str]:

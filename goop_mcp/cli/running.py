@@ -5,12 +5,19 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, NoReturn
 
 import anyio
+import click
 
 from goop_mcp import delegation, services
-from goop_mcp.cli.display import event_json, event_line, show_run_lines, shown_live
+from goop_mcp.cli.display import (
+    event_json,
+    event_line,
+    leave_display,
+    show_run_lines,
+    shown_live,
+)
 from goop_mcp.cli.options import WrongCallError, name_weakened
 from goop_mcp.cli.streams import complain, emit, show, start_log, terminal_width
 from goop_mcp.cli.trusting import is_trusted_by_caller, shown_words
@@ -19,8 +26,9 @@ from goop_mcp.delegation.agents import commands_of
 from goop_mcp.delegation.dispatch import Dispatcher, LeaseDispatcher, RunnerMaker
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.delegation.outage import Outage
 from goop_mcp.delegation.run_views import answer_command
-from goop_mcp.delegation.runner import CountOutcome, Runner
+from goop_mcp.delegation.runner import CountOutcome, OnEvent, Runner
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.task_gauge import export_task_states
 from goop_mcp.delegation.trusting import (
@@ -31,6 +39,7 @@ from goop_mcp.delegation.trusting import (
     trust_graph,
     trusted_makers,
 )
+from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
 from goop_mcp.recording.trust import TrustError
@@ -64,8 +73,25 @@ _EXIT_CODES: Final[Mapping[str, int]] = {
     "waiting_for_person": A_PERSON,
     "cancelled": 4,
 }
+# After a signal, while the database is away: until calls are cancelled, and for their end.
+_OUTAGE_SECONDS, _END_SECONDS = 5.0, 3.0
 # Agents are programs that wait for a model: as many at once as one run has by default.
 _PARALLEL: Final = 4
+
+
+class _Left(NamedTuple):
+    """How a process ends that a signal stopped while its database was away."""
+
+    words: str
+    code: int
+
+    def end_process(self, outage: Outage) -> NoReturn:
+        """End without the database: closing it would wait for it."""
+        reason = outage.reason or f"it has not answered for {outage.seconds:.0f} s"
+        leave_display()
+        complain(f"{self.words}, and the database cannot be used: {reason}")
+        sys.stdout.flush()
+        os._exit(self.code)
 
 
 def may_run(graph: Graph, project: Path, *, trust: tuple[str, ...] = ()) -> bool:
@@ -113,13 +139,20 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
                 run,
                 makers,
                 project=settings.project,
-                on_event=on_event,
+                on_event=_outlasting_output(on_event),
                 record=_recorder(application),
                 judge=judge_of(application),
                 count=_counter(application),
                 parallel=parallel,
             )
-            interrupted = _run_exported(application, runner.run, runner.stop)
+            left = _Left(f"interrupted; `goop-mcp runs resume {run}` goes on", code=_INTERRUPTED)
+            try:
+                interrupted = _run_exported(
+                    application, runner.run, runner.stop, runner.outage, left=left
+                )
+            except StoreError as error:
+                complain(f"gave up; `goop-mcp runs resume {run}` goes on: {error}")
+                return _INTERRUPTED
 
         final = read_view(application.store, run)
 
@@ -180,7 +213,7 @@ def run_all_here(
             may_run=allowed,
             # The worker of a queue has a bound of its own.
             limiter=None if by_queue else anyio.CapacityLimiter(most),
-            on_event=show_event,
+            on_event=_outlasting_output(show_event),
             record=_recorder(application),
             judge=judge_of(application),
             count=_counter(application),
@@ -196,7 +229,8 @@ def run_all_here(
             project = f"{settings.tenant}/{settings.project_id}"
             worker = made(maker, url.reveal(), project=project, parallel=most)
         complain("takes tasks of all open runs; Ctrl-C ends that")
-        _run_exported(application, worker.run, worker.stop)
+        left = _Left("stopped", code=0)
+        _run_exported(application, worker.run, worker.stop, maker.outage, left=left)
 
     return 0
 
@@ -272,21 +306,38 @@ def is_project(application: AppContext) -> bool:
 
 
 def _run_exported(
-    application: AppContext, run: Callable[[], Awaitable[object]], stop: Callable[[], None]
+    application: AppContext,
+    run: Callable[[], Awaitable[object]],
+    stop: Callable[[], None],
+    outage: Outage,
+    *,
+    left: _Left,
 ) -> bool:
-    """Run until the end or a signal; spans and metrics go to the collector that OTEL_* names."""
+    """Run until the end or a signal; spans and metrics go to the collector that OTEL_* names.
+
+    Returns whether a signal came. One that comes while the database is away ends the process, as
+    `left` says.
+    """
     export = start_exporting(os.environ)
     if export.signals:
         export_task_states(application.store)
     try:
-        return anyio.run(_run_until_signal, run, stop)
+        interrupted = anyio.run(_run_until_signal, run, stop, outage, left)
     finally:
         export.finish()
+    if interrupted and outage.reason:
+        left.end_process(outage)
+    return interrupted
 
 
-async def _run_until_signal(run: Callable[[], Awaitable[object]], stop: Callable[[], None]) -> bool:
-    """Run until the end; the first signal lets calls end, the second one cancels them."""
-    interrupted = False
+async def _run_until_signal(
+    run: Callable[[], Awaitable[object]], stop: Callable[[], None], outage: Outage, left: _Left
+) -> bool:
+    """Run until the end; the first signal lets calls end, the second one cancels them.
+
+    While the database is away the first one does both: what is answered could not be written down.
+    """
+    interrupted, failure = False, None
 
     async with anyio.create_task_group() as group:
 
@@ -295,15 +346,43 @@ async def _run_until_signal(run: Callable[[], Awaitable[object]], stop: Callable
             with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
                 async for _ in signals:
                     if not interrupted:
-                        complain("stopping when the calls under way have ended; again: at once")
+                        group.start_soon(stop_in_outage)
+                        if not outage.reason:
+                            complain("stopping when the calls under way have ended; again: at once")
                     interrupted = True
                     stop()
 
+        async def stop_in_outage() -> None:
+            # A moment to write down what is there: the database may answer again just now.
+            await outage.lasted(_OUTAGE_SECONDS)
+            stop()
+            await anyio.sleep(_END_SECONDS)
+            # A thread waits for the answer of the database, and nothing interrupts it.
+            left.end_process(outage)
+
         group.start_soon(stop_on_signal)
-        await run()
+        try:
+            await run()
+        except GoopError as error:
+            failure = error
         group.cancel_scope.cancel()
 
+    # What a signal ended while the database was away needs no other reason.
+    if failure is not None and not (interrupted and outage.reason):
+        raise failure
     return interrupted
+
+
+def _outlasting_output(on_event: OnEvent) -> OnEvent:
+    """Return `on_event`, which says once that the output is lost: the run goes on without it."""
+
+    def show_event(event: GraphEventRow) -> None:
+        try:
+            on_event(event)
+        except click.ClickException as error:
+            complain(f"{error.format_message()}; {event.run} goes on without it")
+
+    return show_event
 
 
 def run_detached(settings: Settings, run: str, *, parallel: int | None) -> int:

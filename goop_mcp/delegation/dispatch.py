@@ -16,6 +16,7 @@ import anyio.to_thread
 
 from goop_mcp.delegation.changes import find_task
 from goop_mcp.delegation.ledger import Ledger, RunError
+from goop_mcp.delegation.outage import PASSING, Outage
 from goop_mcp.delegation.runner import (
     CountOutcome,
     OnEvent,
@@ -37,7 +38,7 @@ from goop_mcp.retry.replies import Agent
 from goop_mcp.store.graph_rows import GraphEventRow, GraphRunRow
 from goop_mcp.store.interface import ReadTransaction, Store
 
-__all__ = ["Dispatcher", "LeaseDispatcher", "RunnerMaker", "open_runs", "run_task"]
+__all__ = ["Dispatcher", "LeaseDispatcher", "RunnerMaker", "run_task"]
 
 MOST_AT_ONCE: Final = 50
 """Runs that one process works on at the same time; the others wait for their turn."""
@@ -54,7 +55,8 @@ class RunnerMaker:
 
     `may_run` says whether a person trusts a graph: what is stored may have been changed by others.
     `agents` replace those of the graphs, by name; `limiter` bounds the tasks of all runners,
-    `record` puts accepted reports into the project, `judge` verifies their claims before.
+    `record` puts accepted reports into the project, `judge` verifies their claims before. The
+    `outage` is that of all its runners, which wait for the database as long as it takes.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class RunnerMaker:
         self._limiter, self._on_event = limiter, on_event
         self._record, self._judge, self._count = record, judge, count
         self._refused: dict[tuple[str, str], str] = {}
+        self.outage = Outage(patience=None)
 
     def make(self, run: GraphRunRow) -> Runner | None:
         """Return a runner of `run`; None, with a warning the first time, where it cannot run here.
@@ -93,6 +96,9 @@ class RunnerMaker:
                 run, f"its graph is not trusted here; --trust {error.graph.digest} allows it"
             )
             return None
+        except PASSING:
+            # The next look for open runs says why.
+            return None
         except GoopError as error:
             self.leave_out(run, str(error))
             return None
@@ -110,35 +116,57 @@ class RunnerMaker:
             record=self._record,
             judge=self._judge,
             count=self._count,
+            outage=self.outage,
         )
 
-    async def record_left(self) -> None:
+    async def open_runs(self) -> list[GraphRunRow]:
+        """Return the runs in which something can be done now, oldest first.
+
+        A run that waits for a person is among them when the time for the answer is over. None while
+        the database is away: the processes go on until their leases end.
+        """
+        await self._record_left_reports()
+        try:
+            found = await anyio.to_thread.run_sync(self.ledger.store.read, _open_runs)
+        except StoreError as error:
+            self.outage.note("open runs", error)
+            return []
+        self.outage.passed("open runs")
+        return found
+
+    async def _record_left_reports(self) -> None:
         """Record the reports that dead runners did not; nobody comes back to their tasks.
 
         Where a run has ended, no runner looks at it again. Others may do the same at once: a report
-        is recorded once, whoever brings it.
+        is recorded once, whoever brings it. What fails is tried again at the next look.
         """
-        if self._record is not None:
+        if self._record is None:
+            return
+        try:
             await anyio.to_thread.run_sync(self._record_left, self._record)
+        except PASSING as error:
+            self.outage.note("left reports", error)
+        except GoopError as error:
+            _logger.warning("what a dead runner left could not be recorded: %s", error)
+        else:
+            self.outage.passed("left reports")
 
     def _record_left(self, record: RecordReport) -> None:
-        try:
-            for report in self.ledger.left_unrecorded():
-                # Of a run for other machines, the files that the report names may not be here.
-                if not self._is_for_here(self.ledger.run(report.run)):
-                    continue
-                number, why = try_to_record(record, report)
-                self.ledger.set_report(report, number, why=why)
-                text = "the report of %s of %s was left: %s"
-                _logger.info(text, report.task, report.run, why or number)
-        except GoopError as error:
-            # Tried again at the next look.
-            _logger.warning("what a dead runner left could not be recorded: %s", error)
+        for report in self.ledger.left_unrecorded():
+            # Of a run for other machines, the files that the report names may not be here.
+            if not self._is_for_here(self.ledger.run(report.run)):
+                continue
+            number, why = try_to_record(record, report)
+            self.ledger.set_report(report, number, why=why)
+            text = "the report of %s of %s was left: %s"
+            _logger.info(text, report.task, report.run, why or number)
 
     def _is_for_here(self, run: GraphRunRow) -> bool:
         try:
             return self._may_run(self.ledger.graph(run))
-        except RunError as error:
+        except PASSING:
+            raise
+        except GoopError as error:
             # All other runs go on.
             self.leave_out(run, str(error))
             return False
@@ -170,12 +198,14 @@ class LeaseDispatcher:
     """Works on all open runs of a project, with claims in its tables and nothing besides."""
 
     def __init__(self, maker: RunnerMaker) -> None:
-        self._maker, self._ledger = maker, maker.ledger
+        self._maker = maker
         self._runners: dict[str, Runner] = {}
         self._is_stopping = anyio.Event()
 
     def stop(self) -> None:
         """Claim nothing more, and return when the calls under way have ended; again: at once."""
+        if self._is_stopping.is_set():
+            self._maker.outage.end()
         self._is_stopping.set()
         # Copied: a runner that ends removes itself.
         for runner in [*self._runners.values()]:
@@ -185,8 +215,7 @@ class LeaseDispatcher:
         """Work until this is stopped."""
         async with anyio.create_task_group() as group:
             while not self._is_stopping.is_set():
-                await self._maker.record_left()
-                for run in await open_runs(self._ledger):
+                for run in await self._maker.open_runs():
                     if self._is_stopping.is_set() or len(self._runners) >= MOST_AT_ONCE:
                         break
                     if run.id in self._runners:
@@ -255,19 +284,6 @@ def _outcome_of(run: str, task: str, reading: ReadTransaction) -> TaskOutcome:
     row = find_task(reading, run, task)
     is_over = row.state in ENDED or row.state == "input_required"
     return TaskOutcome.of(row, reading.graphs.attempts(run, task) if is_over else ())
-
-
-async def open_runs(ledger: Ledger) -> list[GraphRunRow]:
-    """Return the runs in which something can be done now, oldest first; none without a database.
-
-    A run that waits for a person is among them when the time for the answer is over.
-    """
-    try:
-        return await anyio.to_thread.run_sync(ledger.store.read, _open_runs)
-    # Seen again at the next look; the processes go on until their leases end.
-    except StoreError as error:
-        _logger.warning("the database does not answer, trying again: %s", error)
-        return []
 
 
 def _open_runs(reading: ReadTransaction) -> list[GraphRunRow]:

@@ -21,10 +21,10 @@ from procrastinate.jobs import Status
 from procrastinate.tasks import Task
 
 from goop_mcp.delegation.changes import RunError
-from goop_mcp.delegation.dispatch import RunnerMaker, open_runs
+from goop_mcp.delegation.dispatch import RunnerMaker
 from goop_mcp.delegation.processes import boot_id
 from goop_mcp.delegation.runner import Runner
-from goop_mcp.errors import GoopError, StoreError
+from goop_mcp.errors import GoopError, StoreError, StoreUnavailableError
 from goop_mcp.processes import lives
 from goop_mcp.store.graph_rows import GraphRunRow, GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction
@@ -65,9 +65,11 @@ class ProcrastinateDispatcher:
     def stop(self) -> None:
         """Take no more jobs, and return when the calls under way have ended; again: at once."""
         if self._is_stopping.is_set():
+            self._maker.outage.end()
             for runner in [*self._runners]:
                 runner.stop()
         self._is_stopping.set()
+        self._maker.outage.hurry()
 
     async def run(self) -> None:
         """Work until this is stopped. Raises StoreError for a database that does not answer."""
@@ -97,8 +99,7 @@ class ProcrastinateDispatcher:
         cleaned = 0.0
         while not self._is_stopping.is_set() and not worker.done():
             try:
-                await self._maker.record_left()
-                for run in await open_runs(self._ledger):
+                for run in await self._maker.open_runs():
                     await self._deliver(run)
                 if time.monotonic() > cleaned + _CLEANUP_SECONDS:
                     cleaned = time.monotonic()
@@ -108,8 +109,13 @@ class ProcrastinateDispatcher:
                     )
                     for job in stalled:
                         await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
-            except (StoreError, psycopg.Error, ProcrastinateException) as error:
-                _logger.warning("the queue does not answer, trying again: %s", error)
+            except StoreError as error:
+                self._maker.outage.note(self, error)
+            except (psycopg.Error, ProcrastinateException) as error:
+                silent = StoreUnavailableError(f"the queue does not answer: {error}")
+                self._maker.outage.note(self, silent)
+            else:
+                self._maker.outage.passed(self)
             with anyio.move_on_after(_POLL_SECONDS):
                 await self._is_stopping.wait()
 

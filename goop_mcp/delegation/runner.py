@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 from platformdirs import user_state_path
 
@@ -50,6 +51,7 @@ from goop_mcp.delegation.ledger import (
     key_of,
 )
 from goop_mcp.delegation.orphans import forget_program, watch_program
+from goop_mcp.delegation.outage import PASSING, Outage
 from goop_mcp.delegation.processes import ThisProcess, this_process
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.traces import attributes_of, in_trace_of, run_span
@@ -60,7 +62,7 @@ from goop_mcp.delegation.worktrees import (
     close_worktree,
     open_worktree,
 )
-from goop_mcp.errors import GoopError, StoreError
+from goop_mcp.errors import GoopError, StoreError, StoreUnavailableError
 from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.processes import end_program, started
 from goop_mcp.retry.attempts import Attempt, Outcome, StoppedBecause
@@ -97,14 +99,9 @@ __all__ = [
     "try_to_record",
 ]
 
-T = TypeVar("T")
-
 _POLL: Final = 0.25
 _MOST_AT_ONCE: Final = 20
 """Reports that are written in one transaction, for which other writers wait."""
-
-_PATIENCE: Final = 120.0
-"""Seconds for which an answer is kept while the database is away."""
 
 _INTERRUPTED: Final = (
     "You were interrupted at attempt {number}. Look at what is done before you do it again."
@@ -331,7 +328,8 @@ class Runner:
     accepted reports into the project, and `judge` verifies what replies claim before that; without
     one, only their text is judged. `count` is called in a thread for each task that ended. `begun`
     is the run as `Ledger.begin` added it for this runner; without one, `run` joins it first.
-    `decide` returns what an accepted report does to the run.
+    `decide` returns what an accepted report does to the run. `outage` is that of all runners of the
+    process; without one, this runner has its own.
     """
 
     def __init__(
@@ -349,6 +347,7 @@ class Runner:
         home: Path | None = None,
         begun: Begun | None = None,
         decide: Decide = expand,
+        outage: Outage | None = None,
     ) -> None:
         self.process: ThisProcess = this_process() if begun is None else begun.runner
         self._begun = begun
@@ -371,8 +370,9 @@ class Runner:
         # What was claimed with the end of a task, by the key of that.
         self._claimed_next: dict[tuple[str, int], Claim | Nothing] = {}
         self._is_stopping = self._is_registered = False
-        # Why the database does not answer, as it was logged.
-        self._trouble: str | None = None
+        self.outage = outage or Outage()
+        # Runs a step of the ledger, and again while the database is away.
+        self._stored = self.outage.outlast
         # Why this runner ends before the run does.
         self._failure: GoopError | None = None
         self._wake = anyio.Event()
@@ -386,13 +386,16 @@ class Runner:
         """
         if self._is_stopping and self._scope is not None:
             self._scope.cancel()
+            self.outage.end()
         self._is_stopping = True
         self._wake.set()
+        self.outage.hurry()
 
     async def run(self) -> GraphOutcome:
         """Work until the run has ended, waits for a person, or this runner is stopped.
 
-        Raises RunError where the run got another graph; what was claimed is given back then.
+        Raises StoreError where the database was away for too long, and RunError where the run got
+        another graph; what was claimed is given back then, as far as that can be written.
         """
         if self._begun is None:
             known = await self._stored(self._ledger.join, self._run, self.process)
@@ -461,9 +464,17 @@ class Runner:
         except BaseException:
             # Also what nobody here has heard of: a cancellation of asyncio does not wait for the
             # thread that claims a task.
-            with anyio.move_on_after(5, shield=True), suppress(GoopError):
-                await self._stored(self._ledger.leave, self._run, self.process)
+            await self._last_step(
+                partial(self._stored, self._ledger.leave, self._run, self.process)
+            )
             raise
+
+    async def _last_step(self, step: Callable[[], Awaitable[object]]) -> None:
+        """Take a step that may be left out, as this runner ends: the leases show what is free."""
+        # Whoever ends a runner whose database is away does not wait for it.
+        if not self.outage.reason:
+            with anyio.move_on_after(5, shield=True), suppress(GoopError):
+                await step()
 
     def _fail(self, error: GoopError) -> None:
         """Claim nothing more, and end with `error` when the calls under way have ended."""
@@ -548,28 +559,37 @@ class Runner:
         lease = self._ledger.lease_seconds
         seconds = lease / 3
         renewed = monotonic()
-        while True:
-            await anyio.sleep(seconds)
-            began = monotonic()
-            try:
+        try:
+            while True:
+                # At once where this runner is stopped: whether it can write decides how it ends.
+                await self.outage.pause(seconds)
+                began = monotonic()
                 # No longer than the lease: a server may fall silent and keep the connection.
-                with anyio.move_on_after(max(seconds / 3, renewed + 0.9 * lease - began)) as scope:
-                    await anyio.to_thread.run_sync(
-                        self._ledger.renew,
-                        self.process,
-                        self._working_on(),
-                        abandon_on_cancel=True,
-                    )
+                if await self._renew(max(seconds / 3, renewed + 0.9 * lease - began)):
                     renewed = began
-                if scope.cancelled_caught:
-                    _logger.warning("the leases could not be renewed in time")
-            except StoreError as error:
-                _logger.warning("the leases could not be renewed: %s", error)
-            # The next try begins after a pause and ends a third of one later at the earliest.
-            if monotonic() - renewed > lease - seconds * 4 / 3:
-                # Somebody else may take the tasks then: two agents must not work on one.
-                for _, loop in [*self._loops.values()]:
-                    loop.cancel()
+                # The next try begins after a pause and ends a third of one later at the earliest.
+                if monotonic() - renewed > lease - seconds * 4 / 3:
+                    # Somebody else may take the tasks then: two agents must not work on one.
+                    for _, loop in [*self._loops.values()]:
+                        loop.cancel()
+        finally:
+            self.outage.leave(self)
+
+    async def _renew(self, seconds: float) -> bool:
+        """Renew the leases within `seconds`; return whether that succeeded."""
+        renew = partial(self._ledger.renew, self.process, self._working_on())
+        try:
+            with anyio.fail_after(seconds), self.outage.asking(self):
+                await anyio.to_thread.run_sync(renew, abandon_on_cancel=True)
+        except TimeoutError:
+            silent = StoreUnavailableError("the leases could not be renewed in time")
+            self.outage.note(self, silent)
+        except StoreError as error:
+            self.outage.note(self, error)
+        else:
+            self.outage.passed(self, always_writes=True)
+            return True
+        return False
 
     async def _watch(self) -> None:
         """Cancel calls whose task was cancelled, or taken by somebody else."""
@@ -588,25 +608,31 @@ class Runner:
 
     async def _work(self, claim: Claim, place: object) -> None:
         """Work on a task, and on those that are claimed as the one before is accepted."""
-        found: Claim | Nothing | None = claim
+        found: Claim | None = claim
         try:
-            while isinstance(found, Claim):
-                found = await self._work_safely(found)
-                # The end of the last task says that there is nothing left to claim.
-                self._state = found.state if isinstance(found, Nothing) else "running"
-                self._last = found.last if isinstance(found, Nothing) else None
-                await self._show_events()
-                if isinstance(found, Claim) and self._is_stopping:
-                    # It was claimed with the end of the one before, and nobody has begun it.
-                    await self._stored(self._ledger.release, found)
-                    self._busy.discard(found.key)
-                    found = None
-                if not isinstance(found, Claim) or found.more:
-                    # Whoever claims looks whether other tasks may begin too, or all have ended.
-                    self._wake.set()
+            while found is not None:
+                found = await self._after(await self._work_safely(found))
+        except GoopError as error:
+            self._fail(error)
         finally:
             # In any case, also for an error: other runs wait for places.
             self._leave(place)
+
+    async def _after(self, found: Claim | Nothing | None) -> Claim | None:
+        """Show what happened, and return the task to go on with."""
+        # The end of the last task says that there is nothing left to claim.
+        self._state = found.state if isinstance(found, Nothing) else "running"
+        self._last = found.last if isinstance(found, Nothing) else None
+        await self._show_events()
+        if isinstance(found, Claim) and self._is_stopping:
+            # It was claimed with the end of the one before, and nobody has begun it.
+            await self._stored(self._ledger.release, found)
+            self._busy.discard(found.key)
+            found = None
+        if not isinstance(found, Claim) or found.more:
+            # Whoever claims looks whether other tasks may begin too, or all have ended.
+            self._wake.set()
+        return found if isinstance(found, Claim) else None
 
     def _leave(self, place: object) -> None:
         if self._places is not None:
@@ -618,6 +644,9 @@ class Runner:
         except LostTaskError as error:
             # No error: somebody else does that task now.
             _logger.info("%s", error)
+        except PASSING as error:
+            # Nothing is wrong with the task or its agent: it is taken up again.
+            self._fail(error)
         except GoopError as error:
             with suppress(GoopError):
                 await self._give_up(claim, "agent_error", str(error))
@@ -674,8 +703,7 @@ class Runner:
             await self._end(claim, outcome, caller)
         except anyio.get_cancelled_exc_class():
             # An answer that is here already is not asked for again.
-            with anyio.move_on_after(5, shield=True), suppress(GoopError):
-                await caller.write_answer()
+            await self._last_step(caller.write_answer)
             raise
         finally:
             # After the end of the task is written, which must not wait for the end of a program.
@@ -696,7 +724,8 @@ class Runner:
         # with what is there now, the agent would have touched none of them.
         if commit is None and (claim.attempts or claim.interrupted is not None or claim.row.round):
             return None
-        return await anyio.to_thread.run_sync(partial(self._judge.begin, folder, commit=commit))
+        begin = partial(self._judge.begin, folder, commit=commit)
+        return await self.outage.outlast(begin, is_long=True)
 
     async def _close(self, claim: Claim, worktree: Worktree) -> None:
         """Remove a worktree and note what is kept of it; a failure loses no accepted work."""
@@ -857,7 +886,9 @@ class Runner:
         if self._record is None:
             return
         for report in await self._stored(self._ledger.unrecorded, self._run, task):
-            number, why = await anyio.to_thread.run_sync(try_to_record, self._record, report)
+            number, why = await self.outage.outlast(
+                try_to_record, self._record, report, is_long=True
+            )
             await self._stored(partial(self._ledger.set_report, report, number, why=why))
 
     async def _give_up(
@@ -887,33 +918,6 @@ class Runner:
                 # Before it is shown: an error of the caller must not show it again for ever.
                 self._seen = row.seq
                 self._on_event(row)
-
-    async def _stored(self, act: Callable[..., T], *args: object, abandon: bool = False) -> T:
-        """Run a step of the ledger, and again while the database is away; nothing is lost then.
-
-        A cancellation waits for the end of the step, with `abandon` it does not.
-        """
-        patience = monotonic() + _PATIENCE
-        pause = 0.1
-        while True:
-            try:
-                found = await anyio.to_thread.run_sync(act, *args, abandon_on_cancel=abandon)
-            except StoreError as error:
-                if monotonic() + pause > patience:
-                    raise
-                # Once for all tasks that wait for it, and again only where the reason is another.
-                if str(error) != self._trouble:
-                    self._trouble = str(error)
-                    text = "the database does not answer, trying again for up to %.0f s: %s"
-                    _logger.warning(text, _PATIENCE, error)
-            else:
-                if self._trouble is not None:
-                    self._trouble = None
-                    _logger.warning("the database answers again")
-                return found
-            # With growing pauses: hundreds of runners may be waiting for one database.
-            await anyio.sleep(pause)
-            pause = min(2 * pause, 2.0)
 
 
 class TaskCaller:
@@ -989,19 +993,23 @@ class TaskCaller:
         else:
             self._sessions.add(session.id)
 
-        return judge.judge(
-            TaskReply(
-                text=text,
-                protocol=protocol,
-                mode=mode,
-                folder=self._folder,
-                start=self.start,
-                session=session,
-                # With other conversations before it, what is missing in this one may have happened
-                # there.
-                whole_session=self._sessions <= {None if session is None else session.id},
-            )
+        reply = TaskReply(
+            text=text,
+            protocol=protocol,
+            mode=mode,
+            folder=self._folder,
+            start=self.start,
+            session=session,
+            # With other conversations before it, what is missing in this one may have happened
+            # there.
+            whole_session=self._sessions <= {None if session is None else session.id},
         )
+        try:
+            return judge.judge(reply)
+        except PASSING:
+            # The answer is kept while the database is away. This is a thread of its own.
+            again = partial(self._runner.outage.outlast, judge.judge, reply, is_long=True)
+            return anyio.from_thread.run(again)
 
     async def after_attempt(self, attempt: Attempt) -> None:
         """Write down what became of the last message."""
@@ -1060,9 +1068,14 @@ class TaskFallback:
 
 
 def try_to_record(record: RecordReport, report: GraphReportRow) -> tuple[int | None, str]:
-    """Record the report of a task; return its number, or None and why it is not recorded."""
+    """Record the report of a task; return its number, or None and why it is not recorded.
+
+    Raises StoreError while the database is away, which says nothing about the report.
+    """
     try:
         return record(report), ""
+    except PASSING:
+        raise
     except GoopError as error:
         # It is kept for people, and the task stays accepted.
         return None, str(error)
