@@ -70,7 +70,7 @@ def run_lines(view: RunView, *, now: datetime | None = None) -> list[str]:
     ended = sum(each.state in ("accepted", "failed", "skipped", "cancelled") for each in tasks)
     tokens = sum(each.tokens or 0 for each in tasks)
     spent = f", {tokens:,} tokens" if tokens else ""
-    lines.append(f"{view.id}: {_words(view.state)}, {ended} of {len(tasks)} ended{spent}")
+    lines.append(f"{view.id}: {view.words}, {ended} of {len(tasks)} ended{spent}")
 
     return lines
 

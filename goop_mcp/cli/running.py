@@ -123,6 +123,8 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
     with AppContext(settings) as application:
         hold_settings(application, run)
         view = read_view(application.store, run)
+        # From now on this process works on it.
+        view.work = None
         # Of what is stored: that is what runs, and others may have changed it by now.
         try:
             makers = trusted_makers(

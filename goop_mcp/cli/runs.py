@@ -42,10 +42,18 @@ from goop_mcp.delegation.ledger import AlteredGraphError, Ledger
 from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.services.run_sessions import export_sessions
+from goop_mcp.services.runs import (
+    RunViews,
+    finish_task,
+    list_runs,
+    read_events,
+    read_view,
+    waiting_step,
+)
 from goop_mcp.services.runs import cancel as cancel_run
-from goop_mcp.services.runs import finish_task, read_events, read_view, waiting_step
 from goop_mcp.services.runs import retry as retry_task
 from goop_mcp.settings import read_settings
+from goop_mcp.store.graph_rows import MOST_RUNS
 from goop_mcp.store.interface import Store
 from goop_mcp.validation.findings import excerpt
 
@@ -114,19 +122,16 @@ def runs(
         return 0
 
     with opened_application(project, database=database, project_id=project_id) as application:
-        store = application.store
-        rows = store.read(lambda reading: reading.graphs.runs(include_ended=ended))
-        counts = store.read(
-            lambda reading: {row.id: reading.graphs.task_counts(row.id) for row in rows}
-        )
+        found = list_runs(application.store, limit=MOST_RUNS, include_ended=ended)
 
-    for row in rows:
+    for each in found:
+        row = each.row
         states = ", ".join(
-            f"{count} {state.replace('_', ' ')}" for state, count in sorted(counts[row.id].items())
+            f"{count} {state.replace('_', ' ')}" for state, count in sorted(each.states.items())
         )
-        state = row.state.replace("_", " ")
-        show(f"{row.id}  {excerpt(row.name, 64)}  {state}  {row.created_at[:16]}  {states}\n")
-    if not rows:
+        begun = row.created_at[:16]
+        show(f"{row.id}  {excerpt(row.name, 64)}  {each.words}  {begun}  {states}\n")
+    if not found:
         complain(
             "there are no runs"
             if ended
@@ -138,7 +143,9 @@ def runs(
 
 @runs.command("show", short_help="Show how a run stands.")
 @click.argument("run")
-@click.option("--watch", is_flag=True, help="Show it until it has ended or waits for a person.")
+@click.option(
+    "--watch", is_flag=True, help="Show it until it has ended, or goes on only with a person."
+)
 @click.option("--task", metavar="ID", help="Only this task, with its prompt and attempts.")
 @click.option("--output", is_flag=True, help="Also show what the agents answered.")
 @_database
@@ -152,7 +159,10 @@ def show_run(
     database: str | None,
     project_id: str | None,
 ) -> int:
-    """Show each task of RUN: its state and why, attempts, seconds, tokens."""
+    """Show each task of RUN: its state and why, attempts, seconds, tokens.
+
+    Exit code: 0; 3 where a person has to decide, or nobody works on the run.
+    """
     with opened_application(project, database=database, project_id=project_id) as application:
         store = application.store
         view = read_view(store, run)
@@ -167,17 +177,17 @@ def show_run(
             for each in view.tasks:
                 _show_task(store, view, each, output=True)
 
-    return A_PERSON if view.state == "waiting_for_person" else 0
+    return A_PERSON if view.is_left or view.state == "waiting_for_person" else 0
 
 
 def _watched(store: Store, run: str) -> RunView:
     """Show a run each time that it changes, until nothing goes on without a person."""
     shown: list[str] = []
-    drawn = 0
+    drawn, views = 0, RunViews()
     while True:
-        view = read_view(store, run)
+        view = views.read(store, run)
         lines = run_lines(view)
-        if view.state in RUN_ENDED or view.state == "waiting_for_person":
+        if view.is_left or view.state in (*RUN_ENDED, "waiting_for_person"):
             if drawn:
                 show(f"\x1b[{drawn}F\x1b[J", colour=True)
             return view

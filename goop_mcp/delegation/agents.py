@@ -187,7 +187,7 @@ def agent_makers(
             makers[agent.name] = partial(_shared, _function(agent, project))
         elif agent.run == "python":
             if agent.name in used:
-                hint = "give it in agents=, or define it in the graph"
+                hint = "give it in agents=, as who began the run did, or define it in the graph"
                 problems.append(GraphProblem(("agents", agent.name), f"nobody gave it; {hint}"))
         elif not agent.by_hand:
             makers[agent.name] = partial(_program, agent)

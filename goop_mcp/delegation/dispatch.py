@@ -5,8 +5,9 @@ there is no leader, and nothing is lost with any of them.
 """
 
 import logging
+import math
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
@@ -17,6 +18,7 @@ import anyio.to_thread
 from goop_mcp.delegation.changes import find_task
 from goop_mcp.delegation.ledger import Ledger, RunError
 from goop_mcp.delegation.outage import PASSING, Outage
+from goop_mcp.delegation.processes import this_process
 from goop_mcp.delegation.runner import (
     CountOutcome,
     OnEvent,
@@ -77,6 +79,8 @@ class RunnerMaker:
         self._limiter, self._on_event = limiter, on_event
         self._record, self._judge, self._count = record, judge, count
         self._refused: dict[tuple[str, str], str] = {}
+        self._process = this_process()
+        self._stood_by, self._standing = -math.inf, set[str]()
         self.outage = Outage(patience=None)
 
     def make(self, run: GraphRunRow) -> Runner | None:
@@ -133,6 +137,32 @@ class RunnerMaker:
             return []
         self.outage.passed("open runs")
         return found
+
+    async def stand_by(self, runs: Iterable[GraphRunRow]) -> None:
+        """Note now and then that this process takes the next tasks of those `runs` that it may run.
+
+        Nobody else knows that somebody works on them, while none of their tasks is under way here.
+        """
+        known = {run.id: run for run in runs}
+        is_due = time.monotonic() > self._stood_by + self.ledger.lease_seconds / 3
+        if not is_due and self._standing >= known.keys():
+            return
+        try:
+            await anyio.to_thread.run_sync(self._stand_by, [*known.values()])
+        except StoreError as error:
+            self.outage.note("standing by", error)
+        else:
+            self.outage.passed("standing by")
+            self._stood_by, self._standing = time.monotonic(), {*known}
+
+    def _stand_by(self, runs: Iterable[GraphRunRow]) -> None:
+        taken = [
+            run.id
+            for run in runs
+            if (run.id, run.graph_hash) not in self._refused and self._is_for_here(run)
+        ]
+        if taken:
+            self.ledger.stand_by(self._process, taken)
 
     async def _record_left_reports(self) -> None:
         """Record the reports that dead runners did not; nobody comes back to their tasks.
@@ -215,7 +245,8 @@ class LeaseDispatcher:
         """Work until this is stopped."""
         async with anyio.create_task_group() as group:
             while not self._is_stopping.is_set():
-                for run in await self._maker.open_runs():
+                found = await self._maker.open_runs()
+                for run in found:
                     if self._is_stopping.is_set() or len(self._runners) >= MOST_AT_ONCE:
                         break
                     if run.id in self._runners:
@@ -227,6 +258,7 @@ class LeaseDispatcher:
                         group.start_soon(self._work, run.id, runner)
 
                 # The event ends the wait at once, so that a stop does not last a second.
+                await self._maker.stand_by(run for run in found if run.id not in self._runners)
                 with anyio.move_on_after(_POLL_SECONDS):
                     await self._is_stopping.wait()
 

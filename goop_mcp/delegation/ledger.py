@@ -33,6 +33,7 @@ from goop_mcp.delegation.changes import (
 )
 from goop_mcp.delegation.expand import Expansion, RunSnapshot
 from goop_mcp.delegation.graph import Graph, digest_of
+from goop_mcp.delegation.liveness import GRACE_SECONDS, LEASE_SECONDS, is_gone
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
 from goop_mcp.delegation.processes import ThisProcess, boot_id
 from goop_mcp.delegation.reuse import Reused, known_steps, reusable_steps, reused_from
@@ -43,7 +44,7 @@ from goop_mcp.delegation.states import (
 )
 from goop_mcp.delegation.traces import caller_trace
 from goop_mcp.delegation.trusting import pass_graph
-from goop_mcp.errors import GoopError
+from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.processes import end_program, lives
 from goop_mcp.redaction import redact
 from goop_mcp.retry.attempts import Attempt
@@ -78,10 +79,6 @@ __all__ = [
     "key_of",
     "step_of",
 ]
-
-LEASE_SECONDS: Final = 30.0
-GRACE_SECONDS: Final = 10.0
-"""How long after its lease a task of another host is left alone: its programs end meanwhile."""
 
 LONGEST_WAIT: Final = 0.5
 """Seconds between two looks for tasks: nobody wakes a runner on another machine."""
@@ -297,8 +294,8 @@ class Ledger:
         add = self._adding(graph, input, options, reuse=reuse)
 
         def write(writing: WriteTransaction) -> Begun:
-            _register(writing, runner, is_new=True)
             change = add(writing)
+            _register(writing, runner, change.run.id, is_new=True)
             # A runner that dies after this leaves a run whose task is taken over, as any other.
             claims, seconds = self._claim(change, runner)
             change.save()
@@ -606,25 +603,40 @@ class Ledger:
 
     # Runners
 
-    def register(self, runner: ThisProcess) -> None:
-        """Add this process to the runners; a second time changes nothing."""
-        self.store.write(lambda writing: _register(writing, runner))
+    def register(self, runner: ThisProcess, run: str | None = None) -> None:
+        """Add this process to the runners, those of `run`; a second time changes nothing."""
+        self.store.write(lambda writing: _register(writing, runner, run))
 
     def join(self, id: str, runner: ThisProcess) -> GraphRunRow:
         """Add this process to the runners, as `register` does; return the run that it works on."""
 
         def write(writing: WriteTransaction) -> GraphRunRow:
-            _register(writing, runner)
+            _register(writing, runner, id)
             return find_run(writing, id)
 
         return self.store.write(write)
+
+    def stand_by(self, runner: ThisProcess, runs: Collection[str]) -> None:
+        """Note that this process takes tasks of `runs` when they are delivered to it."""
+
+        def write(writing: WriteTransaction) -> None:
+            now = epoch(writing.now())
+            for run in runs:
+                # A row for each run, which is what people ask about.
+                owner = f"{runner.owner} {run}"
+                if not writing.graphs.see_runner(owner, now):
+                    values = {**asdict(runner), "owner": owner, "run": run}
+                    writing.graphs.add(RunnerRow(**values, seen_at=now, stands_by=1))
+
+        self.store.write(write)
 
     def renew(self, runner: ThisProcess, tasks: Collection[str]) -> list[str]:
         """Extend the leases of `tasks`, which this process works on; return those that it has."""
 
         def write(writing: WriteTransaction) -> list[str]:
             now = epoch(writing.now())
-            writing.graphs.set(RunnerRow(**asdict(runner), seen_at=now))
+            if not writing.graphs.see_runner(runner.owner, now):
+                raise StoreError("this runner is not known any more; its tasks are for others")
             return writing.graphs.renew_leases(runner.owner, tasks, until=now + self.lease_seconds)
 
         # Less than the lease: a database that is locked for longer has ended it anyway.
@@ -1175,13 +1187,7 @@ class Ledger:
         return self.store.read(read)
 
     def _is_gone(self, runner: RunnerRow | None, now: float) -> bool:
-        """Whether a runner has ended, or was not seen for as long as a lease and its grace."""
-        if runner is None:
-            return True
-        if runner.boot_id == boot_id() != "" and not lives(runner.pid, runner.pid_started):
-            return True
-        # Also before its time, which a clock that was set back makes of it.
-        return abs(now - runner.seen_at) > self.lease_seconds + self._grace
+        return runner is None or is_gone(runner, now, after=self.lease_seconds + self._grace)
 
     def set_report(self, report: GraphReportRow, number: int | None, *, why: str = "") -> None:
         """Keep the number under which a report was recorded; None, and why it was not.
@@ -1343,7 +1349,9 @@ def _measure(claim: Claim, state: str) -> None:
     )
 
 
-def _register(writing: WriteTransaction, runner: ThisProcess, *, is_new: bool = False) -> None:
+def _register(
+    writing: WriteTransaction, runner: ThisProcess, run: str | None, *, is_new: bool = False
+) -> None:
     # Known already where a step is repeated because the answer of the database never came.
     if not is_new and writing.graphs.runner(runner.owner) is not None:
         return
@@ -1351,7 +1359,7 @@ def _register(writing: WriteTransaction, runner: ThisProcess, *, is_new: bool = 
     now = epoch(writing.now())
     # Runners that crashed never say goodbye.
     writing.graphs.remove_runners(before=now - _OLD_RUNNERS)
-    writing.graphs.add(RunnerRow(**asdict(runner), seen_at=now))
+    writing.graphs.add(RunnerRow(**asdict(runner), seen_at=now, run=run))
 
 
 def _make_ready(change: RunChange, row: GraphTaskRow) -> None:

@@ -99,8 +99,10 @@ class ProcrastinateDispatcher:
         cleaned = 0.0
         while not self._is_stopping.is_set() and not worker.done():
             try:
-                for run in await self._maker.open_runs():
+                found = await self._maker.open_runs()
+                for run in found:
                     await self._deliver(run)
+                await self._maker.stand_by(found)
                 if time.monotonic() > cleaned + _CLEANUP_SECONDS:
                     cleaned = time.monotonic()
                     # Jobs of dead workers go: their tasks are delivered again when they are free.

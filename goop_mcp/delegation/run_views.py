@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from goop_mcp.delegation.changes import find_run
 from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.liveness import RunWork
 from goop_mcp.delegation.parts import GraphGate, attempts_of
 from goop_mcp.store.graph_rows import MOST_EVENTS, GraphEventRow
 from goop_mcp.store.interface import ReadTransaction, Store
@@ -76,6 +77,8 @@ class RunView:
     state: str = "running"
     seq: int = 0
     tasks: dict[str, TaskView] = field(default_factory=dict)
+    # Of the moment in which it was read: no event says that a runner is gone.
+    work: RunWork | None = None
 
     def __post_init__(self) -> None:
         """Begin with the steps of the graph."""
@@ -100,6 +103,16 @@ class RunView:
             if old is not None:
                 view.round, view.reports = old.round + 1, old.reports
             self.tasks[step.id] = view
+
+    @property
+    def words(self) -> str:
+        """The state of the run in words; of one whose runners are gone, what goes on with it."""
+        return self.state.replace("_", " ") if self.work is None else self.work.sentence
+
+    @property
+    def is_left(self) -> bool:
+        """Whether its runners are gone, so that it stands still."""
+        return self.work is not None and self.work.is_left
 
     @property
     def waiting_for(self) -> tuple[TaskView, ...]:

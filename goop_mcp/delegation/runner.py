@@ -420,7 +420,7 @@ class Runner:
         follows from its report is stored, and left to whoever delivers tasks.
         """
         if not self._is_registered:
-            await self._stored(self._ledger.register, self.process)
+            await self._stored(self._ledger.register, self.process, self._run)
             self._is_registered = True
         # Nothing is claimed besides, also not as the report is accepted.
         # Set before the work: accepting the report would claim the next task otherwise.

@@ -34,7 +34,7 @@ from goop_mcp.workspace.used_revisions import older_copy_of
 from goop_mcp.workspace.virtual_documents import read_shared_checkpoints
 
 if TYPE_CHECKING:
-    from goop_mcp.services.runs import WaitingStep
+    from goop_mcp.services.runs import LeftRun, WaitingStep
 
 __all__ = ["ProjectStatus", "TaskStanding", "Waiting", "WaveStanding", "project_status"]
 
@@ -113,7 +113,8 @@ class Waiting:
     """A step that waits for a person.
 
     `summary` is the question, `command` the command that answers it, `seconds` its age. `id` is 0
-    for what a run of a graph asks.
+    for what a run of a graph asks. With the action `resume`, a run stands still as its runners are
+    gone.
     """
 
     id: int
@@ -123,6 +124,14 @@ class Waiting:
     asked_at: str
     seconds: int
     command: str
+
+    @property
+    def sentence(self) -> str:
+        """What waits, for how long, and what a person runs, for people."""
+        if self.action == "resume":
+            return f"{self.summary}: {self.command}"
+        asked = f"Asked by {self.asked_by} {_age(self.seconds)} ago"
+        return f"{_as_sentence(self.summary)} {asked}; run: {self.command}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as JSON values."""
@@ -151,8 +160,8 @@ class ProjectStatus:
     database, `resources` are the URIs of the documents that it shows, and `is_elsewhere` states
     that it has no state of the project, and that the project's folder is not on this machine: no
     gate is judged then. `decisions` are the newest on blockers, newest first. `round` is the newest
-    round, `waiting` are the steps that a person has to confirm, oldest first, and `run_steps` what
-    runs of graphs wait for.
+    round, `waiting` are the steps that a person has to confirm, oldest first, `run_steps` what runs
+    of graphs wait for, and `left_runs` those that stand still as their runners are gone.
     """
 
     exists: bool
@@ -190,6 +199,7 @@ class ProjectStatus:
     round: Round
     waiting: tuple[Waiting, ...]
     run_steps: "tuple[WaitingStep, ...]"
+    left_runs: "tuple[LeftRun, ...]"
     now: datetime
 
     @property
@@ -207,7 +217,19 @@ class ProjectStatus:
             )
             for each in self.run_steps
         ]
-        return tuple(sorted([*self.waiting, *of_runs], key=_asked))
+        left = [
+            Waiting(
+                id=0,
+                action="resume",
+                summary=f"Run {each.work.run} of {each.name}: {each.work.words}",
+                asked_by=f"run {each.work.run}",
+                asked_at=each.work.since or self.now.isoformat(),
+                seconds=_age_in_seconds(each.work.since or self.now.isoformat(), self.now),
+                command=each.work.command,
+            )
+            for each in self.left_runs
+        ]
+        return tuple(sorted([*self.waiting, *of_runs, *left], key=_asked))
 
     @property
     def tasks(self) -> tuple[TaskStanding, ...]:
@@ -322,11 +344,7 @@ class ProjectStatus:
                 f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"
             )
 
-        waiting = [
-            f"{_as_sentence(each.summary)} Asked by {each.asked_by} {_age(each.seconds)} ago;"
-            f" run: {each.command}"
-            for each in self.all_waiting
-        ]
+        waiting = [each.sentence for each in self.all_waiting]
 
         for title, lines in (
             ("Waiting for You", waiting),
@@ -356,6 +374,7 @@ class _Kept:
     older_copy: OlderCopy | None = None
     waiting: tuple[Waiting, ...] = ()
     run_steps: "tuple[WaitingStep, ...]" = ()
+    left_runs: "tuple[LeftRun, ...]" = ()
     now: datetime = _LONG_AGO
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     is_readable: bool = True
@@ -437,6 +456,7 @@ def project_status(
         round=snapshot.round,
         waiting=kept.waiting,
         run_steps=kept.run_steps,
+        left_runs=kept.left_runs,
         now=kept.now,
     )
     if status.is_elsewhere:
@@ -470,6 +490,8 @@ def _saved_positions(checkpoints: Checkpoints) -> SavedPositions:
 def _kept(project_context: ProjectContext) -> _Kept:
     def ask(reading: ReadTransaction) -> _Kept:
         shows = project_context.writes_files
+        # Most projects have no open run, and then nothing of graphs is loaded.
+        has_runs = bool(reading.graphs.runs(limit=1))
         # Documents of a server without the folder are read from the database, and cannot be newer.
         older = older_copy_of(reading, project_context.files if shows else None)
         return _Kept(
@@ -482,8 +504,8 @@ def _kept(project_context: ProjectContext) -> _Kept:
             and lacks_events(reading, project_context.files),
             older_copy=older,
             waiting=_waiting(reading),
-            # Most projects have no run, and then nothing of graphs is loaded.
-            run_steps=services.runs.waiting_steps(reading) if reading.graphs.runs(limit=1) else (),
+            run_steps=services.runs.waiting_steps(reading) if has_runs else (),
+            left_runs=services.runs.left_runs(reading) if has_runs else (),
             now=datetime.fromisoformat(reading.now()),
             checkpoints=read_checkpoints(project_context.files)
             if shows

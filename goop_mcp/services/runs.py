@@ -15,6 +15,7 @@ from goop_mcp.delegation.changes import RunError, find_run, find_task, step_of
 from goop_mcp.delegation.drawing import PictureTooLargeError, draw_svg
 from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.delegation.liveness import RunWork, work_on
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
 from goop_mcp.delegation.run_views import RunView, answer_command
 from goop_mcp.delegation.runner import ReplyJudge, TaskReply, try_to_record
@@ -30,6 +31,7 @@ from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = [
+    "LeftRun",
     "ListedRun",
     "RunViews",
     "WaitingStep",
@@ -37,6 +39,7 @@ __all__ = [
     "decide",
     "draw_run",
     "finish_task",
+    "left_runs",
     "list_runs",
     "read_events",
     "read_view",
@@ -60,10 +63,27 @@ _BY_HAND = ("person", "host")
 
 
 class ListedRun(NamedTuple):
-    """A run, and how many of its tasks and gates are in each state."""
+    """A run, how many of its tasks and gates are in each state, and who works on it.
+
+    `work` is None for a run that has ended or waits for persons.
+    """
 
     row: GraphRunRow
     states: dict[str, int]
+    work: RunWork | None
+
+    @property
+    def words(self) -> str:
+        """Its state in words; of a run whose runners are gone, what goes on with it."""
+        return self.row.state.replace("_", " ") if self.work is None else self.work.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class LeftRun:
+    """A run whose runners are gone, so that it stands still."""
+
+    name: str
+    work: RunWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +118,7 @@ class WaitingStep:
 
 def read_view(store: Store, id: str) -> RunView:
     """Return how a run stands, from all its events. Raises RunError if there is none."""
-    ledger = Ledger(store)
-    view = RunView(id, ledger.graph(ledger.run(id)))
-    view.follow(read_events(store, id))
-
-    return view
+    return RunViews().read(store, id)
 
 
 class RunViews:
@@ -132,11 +148,17 @@ class RunViews:
             shown = copy(view)
             shown.tasks = {name: copy(each) for name, each in view.tasks.items()}
 
+        # After the events: a run that ended meanwhile is not one that is left.
+        shown.work = store.read(lambda reading: work_on(reading, find_run(reading, id)))
         return shown
 
 
 def list_runs(
-    store: Store, *, before: tuple[str, str] | None = None, limit: int = _MOST_LISTED
+    store: Store,
+    *,
+    before: tuple[str, str] | None = None,
+    limit: int = _MOST_LISTED,
+    include_ended: bool = True,
 ) -> list[ListedRun]:
     """Return the runs, the newest first, at most `limit`.
 
@@ -144,10 +166,21 @@ def list_runs(
     """
 
     def read(reading: ReadTransaction) -> list[ListedRun]:
-        rows = reading.graphs.runs(include_ended=True, before=before, limit=limit)
-        return [ListedRun(row, reading.graphs.task_counts(row.id)) for row in rows]
+        rows = reading.graphs.runs(include_ended=include_ended, before=before, limit=limit)
+        return [
+            ListedRun(row, reading.graphs.task_counts(row.id), work_on(reading, row))
+            for row in rows
+        ]
 
     return store.read(read)
+
+
+def left_runs(reading: ReadTransaction) -> tuple[LeftRun, ...]:
+    """Return the runs that stand still as their runners are gone, of the newest 50 open ones."""
+    found = ((run, work_on(reading, run)) for run in reading.graphs.runs(limit=_MOST_WAITING_RUNS))
+    return tuple(
+        LeftRun(run.name, work) for run, work in found if work is not None and work.is_left
+    )
 
 
 def waiting_steps(reading: ReadTransaction, *, most: int = 20) -> tuple[WaitingStep, ...]:
@@ -397,13 +430,16 @@ def record_by_hand(
 
 def run_list_page(store: Store) -> str:
     """Return the runs as Markdown, the newest first, ending with a line feed."""
-    rows = store.read(lambda reading: reading.graphs.runs(include_ended=True))
-    if not rows:
+    found = list_runs(store)
+    if not found:
         return notice("Runs", "No graph was run yet: `goop-mcp delegate GRAPH`.") + "\n"
 
     listed = [
-        (row.id, row.name, row.state.replace("_", " "), row.created_at[:16], str(row.spent_calls))
-        for row in rows[:_MOST_LISTED]
+        (
+            *(each.row.id, each.row.name, each.words),
+            *(each.row.created_at[:16], str(each.row.spent_calls)),
+        )
+        for each in found
     ]
     return table("Runs", ("Run", "Graph", "State", "Begun", "Calls"), listed) + "\n"
 
@@ -425,7 +461,7 @@ def run_page(store: Store, id: str) -> str:
         f"`{answer_command(id, each.id, each.answers or ('retry', 'fail'))}`"
         for each in view.waiting_for
     ]
-    title = f"Run {id} of {view.graph.name}: {view.state.replace('_', ' ')}"
+    title = f"Run {id} of {view.graph.name}: {view.words}"
     shown = table(title, ("Task", "Agent", "State", "Attempts", "Remark"), rows)
 
     return "\n\n".join([shown, *waits, _DATA]) + "\n"

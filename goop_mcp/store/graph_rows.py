@@ -19,6 +19,7 @@ __all__ = [
     "ACCEPTED_TASK",
     "LEFT_REPORTS",
     "MOST_EVENTS",
+    "MOST_RUNS",
     "CircuitRow",
     "GraphAttemptRow",
     "GraphEventRow",
@@ -192,7 +193,11 @@ class GraphEventRow(NamedTuple):
 
 
 class RunnerRow(NamedTuple):
-    """A process that runs tasks, by a random id; `seen_at` is in seconds since 1970."""
+    """A process that works on a run, by a random id; `seen_at` is in seconds since 1970.
+
+    `run` is None where an older version wrote the row. `stands_by`: it takes tasks of the run when
+    they are delivered to it, and may have none.
+    """
 
     owner: str
     host: str
@@ -200,6 +205,8 @@ class RunnerRow(NamedTuple):
     pid: int
     pid_started: str
     seen_at: float
+    run: str | None = None
+    stands_by: int = 0
 
 
 class CircuitRow(NamedTuple):
@@ -446,7 +453,15 @@ _NEWEST_OF_TASK: Final = _select(
     # Read backwards from the end of the run, near which it is.
     "AND run = :run AND task = :task AND what = :what ORDER BY seq DESC LIMIT 1",
 )
+_NEWEST_WORK: Final = (
+    "SELECT at FROM {goop}graph_events WHERE {mine} AND run = :run"
+    " AND what IN ('claimed', 'asked', 'answered') ORDER BY seq DESC LIMIT 1"
+)
 _RUNNER: Final = _select(RunnerRow, "AND owner = :owner")
+_RUNNERS: Final = _select(RunnerRow, "AND run = :run ORDER BY seen_at DESC LIMIT :limit")
+_SEE_RUNNER: Final = (
+    "UPDATE {goop}graph_runners SET seen_at = :at WHERE {mine} AND owner = :owner RETURNING owner"
+)
 _CIRCUIT: Final = _select(CircuitRow, "AND agent = :agent")
 # One statement for all numbers of tasks: unused places have the last of them.
 _MOST_RENEWED: Final = 16
@@ -672,6 +687,14 @@ class GraphReader:
         """Return a runner, None if it is not known."""
         return next(iter(self._records(RunnerRow, _RUNNER, owner=owner)), None)
 
+    def runners(self, run: str, *, limit: int) -> list[RunnerRow]:
+        """Return the runners of a run, those first that were seen last."""
+        return self._records(RunnerRow, _RUNNERS, run=run, limit=limit)
+
+    def newest_work(self, run: str) -> str | None:
+        """Return when a task of a run was last claimed, asked or answered; None for never."""
+        return next((str(at) for (at,) in self._ask(_NEWEST_WORK, {"run": run})), None)
+
     def circuit(self, agent: str) -> CircuitRow | None:
         """Return how the calls of `agent` went, None if nothing is known."""
         return next(iter(self._records(CircuitRow, _CIRCUIT, agent=agent)), None)
@@ -743,6 +766,12 @@ class GraphWriter(GraphReader):
             renewed += [str(id) for (id,) in self._ask(_RENEW, values)]
 
         return renewed
+
+    def see_runner(self, owner: str, at: float) -> bool:
+        """Keep when a runner was seen; return whether it is known."""
+        seen = bool(self._ask(_SEE_RUNNER, {"owner": owner, "at": at}))
+        failpoint(Failpoint.INSERT)
+        return seen
 
     def remove_runners(self, *, before: float) -> None:
         """Forget the runners that were not seen since."""

@@ -5,6 +5,8 @@ one of them is open. A change by another process or a person is noticed like one
 """
 
 import logging
+import math
+import time
 from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
@@ -14,9 +16,11 @@ import anyio
 import anyio.to_thread
 from starlette.types import Receive, Send
 
+from goop_mcp import services
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError
 from goop_mcp.server.etags import ETags
+from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.workspace.layout import DOCUMENTS, document_uri
 
 __all__ = ["UNREADABLE", "LiveChanges"]
@@ -25,6 +29,8 @@ UNREADABLE: Final = "unreadable"
 """The stamp of a project whose database does not answer."""
 
 _INTERVAL: Final = 0.4
+# Between two looks for runs whose runners are gone, which is seen after some seconds anyway.
+_BETWEEN_LOOKS: Final = 5.0
 # Proxies close a connection on which nothing was sent for a minute.
 _KEEP_ALIVE: Final = 25.0
 _ADDRESSES: Final = tuple(document_uri(name) for name in DOCUMENTS)
@@ -41,6 +47,7 @@ class LiveChanges:
         self._stamp: str | None = None
         self._changed = anyio.Event()
         self._turn = anyio.Lock()
+        self._left: tuple[float, list[str]] = (-math.inf, [])
         self.pages = Counter[str]()
         """The open pages of each login, by its id."""
 
@@ -53,6 +60,7 @@ class LiveChanges:
                     reading.revision(),
                     reading.reports_changed_at(),
                     reading.graphs.event_count(),
+                    self._left_runs(reading),
                 )
             )
             files = self._etags(_ADDRESSES)
@@ -61,6 +69,17 @@ class LiveChanges:
             return UNREADABLE
 
         return sha256(repr((revision, sorted(files.items()))).encode()).hexdigest()[:16]
+
+    def _left_runs(self, reading: ReadTransaction) -> list[str]:
+        """Return the runs whose runners are gone, which changes nothing that is stored."""
+        at, found = self._left
+        if time.monotonic() > at + _BETWEEN_LOOKS:
+            found = []
+            # Most projects have no open run, and then nothing of graphs is loaded.
+            if reading.graphs.runs(limit=1):
+                found = [each.work.run for each in services.runs.left_runs(reading)]
+            self._left = time.monotonic(), found
+        return found
 
     async def serve(
         self,

@@ -47,6 +47,8 @@ QUERIES: dict[str, Callable[[ReadTransaction], object]] = {
     ),
     "reports of a run that are to be recorded": lambda reading: reading.graphs.unrecorded("run-1"),
     "reports that dead runners left": lambda reading: reading.graphs.left_reports(limit=9),
+    "the runners of a run": lambda reading: reading.graphs.runners("run-1", limit=9),
+    "the newest work on a run": lambda reading: reading.graphs.newest_work("run-1"),
 }
 # Of the few rows with one key, the newest.
 SORTED = "the result of a task"
