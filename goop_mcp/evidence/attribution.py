@@ -13,11 +13,13 @@ from goop_mcp.evidence.proofs import (
     Basis,
     Definition,
     Known,
+    defining_paths,
     definitions_of,
     echoed_commands,
     folders_in,
     is_redefined,
     may_print,
+    module_folders,
     path_in_project,
     sourced_files,
     started_scripts,
@@ -31,6 +33,7 @@ from goop_mcp.evidence.runners import (
     ScriptRunner,
     kinds_of_script,
     runner_of,
+    runs_nothing,
     script_of,
     word_set,
 )
@@ -76,7 +79,9 @@ _FIND_NOTHING: Final = word_set("[ cmp diff egrep fgrep find grep rg test")
 CHANGE_RUNNERS: Final = word_set(
     "CTEST_TEST_TIMEOUT GOFLAGS JAVA_TOOL_OPTIONS LD_PRELOAD MAKEFLAGS MAVEN_OPTS "
     "MYPYPATH NODE_OPTIONS PYTEST_ADDOPTS PYTEST_PLUGINS RUBYOPT RUSTFLAGS SPEC_OPTS "
-    "npm_config_dry_run npm_config_ignore_scripts npm_config_script_shell MAKEFILES"
+    "npm_config_dry_run npm_config_ignore_scripts npm_config_script_shell MAKEFILES "
+    "BASH_ENV ENV GNUMAKEFLAGS JUST_JUSTFILE NPM_CONFIG_SCRIPT_SHELL NPM_CONFIG_USERCONFIG "
+    "PYTHONHOME RUSTC_WRAPPER TOX_OVERRIDE npm_config_globalconfig npm_config_userconfig"
 )
 """Variables that can make a runner do something else."""
 
@@ -248,7 +253,8 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
         # A target whose name says nothing may do anything else as well.
         runs += found or _shown_by_target(started)
         # git is looked at by its subcommand below.
-        harmless = harmless and name in _HARMLESS | {"git"}
+        only_reads = name in _HARMLESS and (name != "env" or not arguments)
+        harmless = harmless and (only_reads or name == "git")
         if name == "git":
             other_tree = other_tree or _git_command(arguments) in _OTHER_TREE
             reads_only = reads_only and _git_command(arguments) in _HARMLESS_GIT
@@ -258,7 +264,7 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
             reads_only = reads_only and not (
                 kinds & _WRITING_KINDS or _REWRITE.intersection(arguments)
             )
-        elif name in _HARMLESS:
+        elif only_reads:
             reads_only = reads_only and name not in ("sed", "tee", "source", ".", "touch")
         else:
             reads_only = False
@@ -297,9 +303,10 @@ def _parts(command: ObservedCommand) -> Sequence[Part] | None:
     if not command.argv:
         return ()
 
-    known = without_wrappers([ShellWord(argument) for argument in command.argv])
+    words = tuple(ShellWord(argument) for argument in command.argv)
+    known = without_wrappers(words)
     if known is None or not known.words:
-        return ()
+        return (Part(words, (), proven=False, alone=True),)
 
     # `bash -c '…'` without a shell around it is the line of that shell all the same.
     if name_of(known.words[0]) in ("bash", "sh", "zsh", "dash", "ksh", "eval"):
@@ -445,8 +452,9 @@ def _row_of_runner(started: _Started, program: CheckProgram) -> _Row:
 
     # `python -m pytest` takes a module of the project before the one that is installed.
     module = program.name.partition(" ")[0]
-    modules = (f"{module}.py", f"{module}/__main__.py") if ".py" in program.sources else ()
-    return _Row(program, "runner", (*whole, *modules))
+    modules = (f"{module}.py", f"{module}/__main__.py", f"{module}/__init__.py")
+    searched = ("", *module_folders(started.part)) if ".py" in program.sources else ()
+    return _Row(program, "runner", (*whole, *defining_paths(modules, searched)))
 
 
 def _row_of_target(started: _Started, scripts: ScriptRunner, names: tuple[str, ...]) -> _Row:
@@ -485,7 +493,7 @@ def _shown_by_target(started: _Started) -> list[Run]:
 
 def _is_vacuous(started: _Started, row: CheckProgram) -> bool:
     arguments = started.arguments
-    return bool(row.vacuous.intersection(arguments)) or (
+    return runs_nothing(started.name, arguments, row.vacuous) or (
         bool(row.needs) and not row.needs.intersection(arguments)
     )
 
@@ -543,6 +551,13 @@ def _why_no_proof(started: _Started, row: _Row, kind: str) -> str:
         return ""
     if row.target is not None and is_redefined(row.target, started.part):
         return REDEFINED
+    # `gradle check -x test` says that it was successful all the same.
+    if (
+        row.target is not None
+        and kind == "tests"
+        and row.target.leaves_out.intersection(started.arguments)
+    ):
+        return REDEFINED
     if kind == "tests" and started.known.has_results:
         return ""
 
@@ -565,7 +580,7 @@ def _end_of(started: _Started, row: _Row, kind: str) -> Ended:
     changing = [
         name
         for name, value in part.variables
-        if (name in CHANGE_RUNNERS and not _is_harmless(value))
+        if (_may_change_runner(name) and not _is_harmless(value))
         or (name == "PATH" and not usual_path(value))
     ]
     if _is_vacuous(started, row.program):
@@ -593,6 +608,12 @@ def _end_of(started: _Started, row: _Row, kind: str) -> Ended:
             outcome = "passed"
 
     return Ended(outcome, why, summary.failure, summary)
+
+
+def _may_change_runner(variable: str) -> bool:
+    # Cargo takes the name of the machine into that of the variable.
+    of_cargo = variable.startswith("CARGO_TARGET_") and variable.endswith("_RUNNER")
+    return variable in CHANGE_RUNNERS or of_cargo
 
 
 def _is_harmless(value: ShellWord) -> bool:

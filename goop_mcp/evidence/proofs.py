@@ -20,7 +20,7 @@ from goop_mcp.evidence.runners import (
 )
 from goop_mcp.evidence.shell import Part
 from goop_mcp.evidence.shell.tree import ShellWord, Simple
-from goop_mcp.evidence.shell.wrappers import WRAPPER_NAMES, name_of
+from goop_mcp.evidence.shell.wrappers import WRAPPER_NAMES, name_of, without_wrappers
 from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, summary_of
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "is_installed",
     "is_redefined",
     "may_print",
+    "module_folders",
     "path_in_project",
     "sourced_files",
     "started_scripts",
@@ -111,9 +112,10 @@ _PRINTING_GIT: Final = word_set(
     "blame cat-file describe diff for-each-ref format-patch grep log notes reflog rev-parse"
     " shortlog show stash"
 )
+_PRINTS_ALL: Final = _FILTERS | word_set("awk cut echo paste printf sed tr yes")
 # Programs that print what their arguments ask for.
-_PRINTERS: Final = word_set(
-    "awk bash cat dash echo node perl php printf python python3 ruby sh zsh deno bun"
+_PRINTERS: Final = _PRINTS_ALL | word_set(
+    "bash dash node perl php python python3 ruby sh zsh deno bun"
 )
 _STARTERS: Final = PROGRAM_NAMES | WRAPPER_NAMES | _PRINTERS
 _SCRIPT_ENDINGS: Final = (".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php")
@@ -175,7 +177,7 @@ def _is_usual(folder: str) -> bool:
 
 def is_redefined(row: ScriptRunner, part: Part) -> bool:
     """Return whether `part` says what its target runs, in place of the file that defines it."""
-    short = tuple(each for each in row.redefines if not each.startswith("--"))
+    short = tuple(each for each in row.redefines if each[0] == "-" != each[1])
     for word in part.words[1:]:
         argument = word.text
         if argument == "--":
@@ -192,8 +194,16 @@ def is_redefined(row: ScriptRunner, part: Part) -> bool:
 
 
 def _prints(value: str) -> bool:
-    words = value.split(None, 1)
-    return len(words) > 1 and name_of(ShellWord(words[0])) in _PRINTERS
+    """Whether a program in `value` may print what its arguments or a file say."""
+    for command in re.split("[;&|]", value):
+        # Make takes these marks off: `@echo`.
+        words = tuple(map(ShellWord, command.strip().lstrip("@+-").split()))
+        started = without_wrappers(words)
+        name = name_of(started.words[0]) if started is not None and started.words else ""
+        if name in _PRINTERS and (name in _PRINTS_ALL or len(words) > 1):
+            return True
+
+    return False
 
 
 def may_print(part: Part, line: str) -> bool:
@@ -252,6 +262,13 @@ def started_scripts(part: Part) -> Iterator[str]:
             if word.text.endswith(_SCRIPT_ENDINGS) and word.literal:
                 yield word.text.removeprefix("./")
                 return
+
+
+def module_folders(part: Part) -> tuple[str, ...]:
+    """Return the folders of the project in which Python looks for modules first, for `part`."""
+    values = [value.text for name, value in part.variables if name == "PYTHONPATH"]
+    folders = (each.removeprefix("./") for value in values for each in value.split(":"))
+    return tuple(each for each in folders if each and each[0] not in "/~$" and each != ".")
 
 
 def sourced_files(parts: Sequence[Part]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ __all__ = [
     "kinds_of_script",
     "option_values",
     "runner_of",
+    "runs_nothing",
     "script_of",
     "word_set",
 ]
@@ -89,7 +90,7 @@ def _row(
 
 _PYTEST_VACUOUS = (
     "--collect-only --co --collectonly --fixtures --fixtures-per-test --funcargs --markers"
-    " --setup-plan --setup-only --cache-show"
+    " --setup-plan --setup-only --cache-show -VV"
 )
 
 # tests, lint, typecheck, build, format, coverage, audit. A name of several words is a program with
@@ -151,10 +152,15 @@ _ROWS: Final = (
     _row("ng lint", "lint", _JAVASCRIPT),
     _row("react-scripts test", "tests", _JAVASCRIPT, "jest"),
     _row("react-scripts build", "build", _JAVASCRIPT),
-    _row("tsc", "typecheck build", _JAVASCRIPT, vacuous="--showConfig --listFilesOnly --init"),
+    _row(
+        "tsc",
+        "typecheck build",
+        _JAVASCRIPT,
+        vacuous="--showConfig --listFilesOnly --init -v --dry --clean",
+    ),
     _row("vue-tsc", "typecheck build", _JAVASCRIPT, "tsc"),
     _row("svelte-check", "typecheck", _JAVASCRIPT),
-    _row("eslint", "lint", _JAVASCRIPT, vacuous="--print-config"),
+    _row("eslint", "lint", _JAVASCRIPT, vacuous="--print-config --env-info --init"),
     _row("stylelint", "lint", ".css .scss .less"),
     _row("oxlint", "lint", _JAVASCRIPT),
     _row("standard", "lint", _JAVASCRIPT),
@@ -246,6 +252,8 @@ _VALUES: Final = {
     "gradle": word_set("-p --project-dir -b"),
     "gradlew": word_set("-p --project-dir -b"),
     "hatch": word_set("-e --env"),
+    "inv": word_set("-r --search-root"),
+    "invoke": word_set("-r --search-root"),
     "just": word_set("-f --justfile -d --working-directory"),
     "make": word_set("-C -f -j -l -o -W --directory --file --jobs"),
     "gmake": word_set("-C -f -j --directory --file"),
@@ -255,10 +263,18 @@ _VALUES: Final = {
     "nox": word_set("-f --noxfile"),
     "pnpm": word_set("--filter -F -C --dir"),
     "poe": word_set("-C --directory"),
+    "pre-commit": word_set("-c --config"),
+    "rake": word_set("-f --rakefile"),
     "task": word_set("-d --dir -t --taskfile"),
-    "tox": word_set("-c -x"),
+    "tox": word_set("-c --conf --root -x"),
     "yarn": word_set("--cwd"),
 }
+
+
+_OFF: Final = word_set("0 false no off")
+_MAKES: Final = word_set("make gmake")
+# The rest of such a word is the value.
+_MAKE_VALUES: Final = word_set("-C -E -I -O -W -f -j -l -o")
 
 
 class ScriptRunner(NamedTuple):
@@ -269,6 +285,7 @@ class ScriptRunner(NamedTuple):
     (`tox -e lint`), `default` is what runs without a name. `after` are words that come between
     (`npm run`), `direct` are names that need none of them; if it is empty, every name does.
     `family` is the form of its own summary, "" for none. `vacuous` as in `CheckProgram`.
+    `leaves_out` are options after which the tests may not run.
     """
 
     name: str
@@ -282,6 +299,7 @@ class ScriptRunner(NamedTuple):
     sources: Names = frozenset()
     family: str = ""
     always: tuple[str, ...] = ()
+    leaves_out: Names = frozenset()
 
     @property
     def names_nothing(self) -> bool:
@@ -334,7 +352,7 @@ def _node_tool(
     return ScriptRunner(
         name,
         (*_PACKAGE, *files),
-        word_set("--script-shell"),
+        word_set("--script-shell --script_shell --userconfig --globalconfig"),
         after=word_set(after),
         direct=direct,
         vacuous=word_set(f"{_QUESTIONS} {vacuous}"),
@@ -350,23 +368,33 @@ _SCRIPT_RUNNERS: Final = {
         ScriptRunner(
             "just",
             ("justfile", "Justfile", ".justfile"),
-            word_set("--shell --set"),
-            vacuous=word_set(f"{_QUESTIONS} -n --dry-run --list -l --summary"),
+            word_set("--shell --set --command -c"),
+            vacuous=word_set(
+                f"{_QUESTIONS} -n --dry-run --list -l --summary --show -s --dump --evaluate"
+                " --variables --groups --fmt"
+            ),
         ),
         ScriptRunner(
-            "task", _TASKFILES, vacuous=word_set(f"{_QUESTIONS} -n --dry --list -l --status")
+            "task",
+            _TASKFILES,
+            vacuous=word_set(f"{_QUESTIONS} -n --dry --list -l --status --summary"),
         ),
         ScriptRunner(
             "rake",
             ("Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"),
-            word_set("-e --execute -E --execute-continue"),
-            vacuous=word_set(f"{_QUESTIONS} -n --dry-run -T"),
+            word_set(
+                "-e --execute -E --execute-continue -p --execute-print -r --require -R --rakelibdir"
+            ),
+            vacuous=word_set(
+                f"{_QUESTIONS} -n --dry-run -T --tasks -W --where -D --describe -P --prereqs"
+            ),
         ),
         *(
             ScriptRunner(
                 name,
                 ("tasks.py", "tasks/__init__.py"),
-                vacuous=word_set(f"{_QUESTIONS} --dry --list -l"),
+                word_set("-c --collection"),
+                vacuous=word_set(f"{_QUESTIONS} -R --dry --list -l"),
             )
             for name in ("invoke", "inv")
         ),
@@ -381,7 +409,10 @@ _SCRIPT_RUNNERS: Final = {
         ScriptRunner(
             "tox",
             ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"),
-            word_set("-x --override"),
+            # Of its subcommands, only `run` and the like run what the file says.
+            word_set(
+                "-x --override exec e devenv d config c list l depends de quickstart q schema man"
+            ),
             options=word_set("-e --env -m"),
             default=("tests",),
             vacuous=word_set(f"{_QUESTIONS} -l --listenvs --notest -n --showconfig"),
@@ -421,10 +452,11 @@ _SCRIPT_RUNNERS: Final = {
             ScriptRunner(
                 name,
                 _GRADLE,
-                word_set("-I --init-script"),
+                word_set("-I --init-script -c --settings-file"),
                 sources=word_set(_JVM),
                 family="junit",
                 vacuous=word_set(_GRADLE_VACUOUS),
+                leaves_out=word_set("-x --exclude-task"),
             )
             for name in ("gradle", "gradlew")
         ),
@@ -552,6 +584,33 @@ def kinds_of_script(row: ScriptRunner, names: Sequence[str]) -> tuple[str, ...]:
     if row.always:
         return row.always
     return _kinds_of_names(names) if names else row.default
+
+
+def runs_nothing(name: str, arguments: Sequence[str], vacuous: Names) -> bool:
+    """Return whether one of the `vacuous` options is in `arguments`, also as `--option=value`."""
+    return any(
+        _is_one_of(argument, vacuous) or (name in _MAKES and _is_in_bundle(argument, vacuous))
+        for argument in arguments
+    )
+
+
+def _is_one_of(argument: str, options: Names) -> bool:
+    option, _, value = argument.partition("=")
+    return argument in options or (option in options and value.lower() not in _OFF)
+
+
+def _is_in_bundle(argument: str, options: Names) -> bool:
+    """Whether make takes `argument` for an option among others: `-sn`, or cut: `--dry`."""
+    if argument.startswith("--"):
+        long = (each for each in options if each.startswith("--"))
+        return len(argument) > len("--no") and any(each.startswith(argument) for each in long)
+    if not argument.startswith("-"):
+        return False
+    for letter in argument[1:]:
+        if f"-{letter}" in _MAKE_VALUES or f"-{letter}" in options:
+            return f"-{letter}" in options
+
+    return False
 
 
 def is_script_name(name: str) -> bool:

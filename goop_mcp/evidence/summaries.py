@@ -74,7 +74,7 @@ _SUMMARIES: Final = {
     "ruff format": r"\d+ files? (?:would be reformatted|already formatted)",
     "prettier": r"\[(?:warn|error)\] |All matched files use Prettier",
     "rubocop": r"\d+ files? inspected, ",
-    "pre-commit": r".{1,120}\.{3}(?:\([^)]{1,60}\))?(?:Passed|Failed|Skipped)$",
+    "pre-commit": r".{1,120}\.{3}(?:\([^)]{1,60}\))?(?:Passed|Failed)$",
     # What other programs print where nothing is wrong: it shows that one ran.
     "other tests": (
         r"\d+ (?:specs?|tests), 0 failures|TOTAL: \d+ SUCCESS|Executed \d+ of \d+ .{0,60}SUCCESS"

@@ -97,6 +97,8 @@ class _Decider:
         before_node: Node | None = None
         for at, item in enumerate(script.items):
             last = at == len(script.items) - 1
+            # What follows `exec PROGRAM` is never reached.
+            self.ends_early = self.ends_early or (not last and _is_replaced(item.node))
             errexit = self._errexit
             seen = self.node(item.node, counts=counts)
             if item.background:
@@ -195,6 +197,8 @@ class _Decider:
             self._add(node)
             return _NOTHING
 
+        # What is set for the shell is set for what it starts.
+        self.exported.extend(command.variables)
         evaluated = name_of(command.words[0]) == "eval"
         with self._own_options():
             if not evaluated:
@@ -228,6 +232,8 @@ class _Decider:
                     self.exported.append((variable, ShellWord(value, word.literal, word.inner)))
         elif name == "alias":
             self.functions |= {each.partition("=")[0] for each in arguments}
+        elif name == "hash" and any(each.startswith("-p") for each in arguments):
+            self.functions.add(arguments[-1])
         elif name == "trap" and any("exit" in each for each in arguments):
             self.ends_early = True
 
@@ -268,6 +274,10 @@ class _Decider:
             yield
         finally:
             self._errexit, self._pipefail = kept
+
+
+def _is_replaced(node: Node) -> bool:
+    return isinstance(node, Simple) and len(node.words) > 1 and name_of(node.words[0]) == "exec"
 
 
 def _never_zero(node: Node, *, bare: bool) -> bool:
