@@ -1,9 +1,10 @@
 """Redact whole structures: JSON values and dataclasses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import lru_cache
+from html import unescape
 from typing import Any, Final, TypeVar, cast
 
 from goop_mcp.redaction.known import KnownSecrets
@@ -21,6 +22,7 @@ _APART: Final = "\n\x01\n"
 _EXAMPLE: Final = "=a8Kd92LmQz71Xw4Tn0Vb3Rc6"
 # What makes a name one of a secret is at its end.
 _LONGEST_NAME: Final = 100
+_ESCAPED_QUOTES: Final = ("&quot;", "&apos;", "&#")
 # Under these names a verdict has a value of the reply alone.
 _VALUES: Final = frozenset({"found", "before", "after"})
 
@@ -65,7 +67,7 @@ def find_secrets(*values: object) -> KnownSecrets | None:
     texts: dict[str, None] = {}
     for value in values:
         _gather(value, None, texts)
-    return KnownSecrets(texts)
+    return KnownSecrets(_with_plain(texts))
 
 
 def hide_secrets(value: T, known: KnownSecrets) -> T:
@@ -98,7 +100,18 @@ def _holds_secrets(*values: object) -> bool:
     texts: dict[str, None] = {}
     for value in values:
         _gather(value, None, texts)
-    return redact(_APART.join(texts)).count > 0
+    return redact(_APART.join(_with_plain(texts))).count > 0
+
+
+def _with_plain(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the texts, and what stands in markup once more as it is meant.
+
+    `&quot;password&quot;: &quot;…&quot;` shows its value, and no name of one.
+    """
+    for text in texts:
+        yield text
+        if any(mark in text for mark in _ESCAPED_QUOTES):
+            yield unescape(text)
 
 
 # One by one instead of with `map_texts`, as nothing is rebuilt and most values hold no secret.

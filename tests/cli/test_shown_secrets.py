@@ -115,6 +115,19 @@ def test_a_secret_over_several_lines_is_hidden_in_each(tmp_path: Path) -> None:
         assert not any(line in ended.out for line in lines)
 
 
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("quote", ["&quot;", "&#34;", "&#x27;", "&apos;"])
+def test_a_secret_in_quotes_of_markup_is_hidden(tmp_path: Path, quote: str, form: str) -> None:
+    # In a step that no finding quotes, and in an element that is cut off.
+    value = "f8a9c2e1b7d64503a1e8"
+    pair = f"{{{quote}api_key{quote}: {quote}{value}{quote}}}"
+    text = report(plant(1)[0]).replace('agent="goop-tester"', f'agent="{pair}"')
+    (tmp_path / "a.md").write_text(text, encoding="utf-8")
+    (tmp_path / "b.md").write_text(f'```xml\n<goop_report>\n<agent {pair}="x">\n```\n')
+    ended = run("check", tmp_path, "--format", form, "-v")
+    assert value not in ended.out + ended.err
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_route_shows_no_secret(replies: Path, planted: list[Planted], form: str) -> None:
     for number, kind in ((3, "good"), (3, "bad"), (15, "good"), (19, "bad"), (36, "good")):
