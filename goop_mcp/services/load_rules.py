@@ -4,8 +4,9 @@ Their code is run. Therefore only what was named is loaded: a checked project ca
 itself.
 """
 
+import ast
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -26,6 +27,7 @@ DEFAULT_NAME: Final = "RULES"
 """The variable that is looked up if no name is given."""
 
 _MOST_BYTES: Final = 1024 * 1024
+_MOST_FILES: Final = 200
 _HINT = f"expected FILE.py or package.module, and :NAME unless it is {DEFAULT_NAME}"
 
 
@@ -106,14 +108,75 @@ def _from_file(path: Path) -> ModuleType:
 
 
 def digests_of(named: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of each of `named` that is in a file, "" for one that cannot be read."""
+    """Return the SHA-256 of the code of each of `named`, "" for a file that cannot be read.
+
+    The modules that it imports from its own folder, or from the current one, are part of it; a
+    module that is installed elsewhere is not.
+    """
     found: dict[str, str] = {}
     for each in named:
-        path = each if _is_file(each) else each.rpartition(":")[0]
-        if _is_file(path):
-            try:
-                found[each] = sha256(read_whole(path, most=_MOST_BYTES) or b"").hexdigest()
-            except OSError:
-                found[each] = ""
+        place, colon, name = each.rpartition(":")
+        if not colon or not name.isidentifier():
+            place = each
+        files = [Path(place)] if _is_file(place) else _files_of(place, _own_folders())
+        try:
+            found[each] = _digest_of(files)
+        except OSError:
+            found[each] = ""
 
     return found
+
+
+def _digest_of(files: Sequence[Path]) -> str:
+    """Return the digest of `files` and of what they import. Raises OSError."""
+    waiting, known, digest = [each.resolve() for each in files], set[Path](), sha256()
+    beginning = [each.parent for each in waiting]
+    while waiting and len(known) < _MOST_FILES:
+        path = waiting.pop()
+        if path in known:
+            continue
+        known.add(path)
+        content = read_whole(str(path), most=_MOST_BYTES) or b""
+        digest.update(str(path).encode("utf-8", "surrogateescape") + sha256(content).digest())
+        folders = [path.parent, *beginning, *_own_folders()]
+        for name, dots in _imports_of(content):
+            # One dot is the package of the file itself.
+            around = [path.parents[min(dots, len(path.parents)) - 1]] if dots else folders
+            waiting += _files_of(name, around)
+
+    return digest.hexdigest()
+
+
+def _own_folders() -> list[Path]:
+    """Return the current folder, and those within it in which Python looks for modules."""
+    here = Path.cwd()
+    return [here, *(Path(each) for each in sys.path if Path(each).is_relative_to(here))]
+
+
+def _imports_of(content: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the modules that a file of Python imports, and the dots before each name."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((each.name, 0) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            # What is imported from a package may be a module of it.
+            start = f"{node.module}." if node.module else ""
+            yield from ((f"{start}{each.name}", node.level) for each in node.names)
+
+
+def _files_of(module: str, folders: Iterable[Path]) -> list[Path]:
+    """Return the files of a module, and of the packages around it, that are in the folders."""
+    parts = [part for part in module.split(".") if part.isidentifier()]
+    found: dict[Path, None] = {}
+    for folder in folders:
+        package = folder
+        for part in parts:
+            package /= part
+            found.update(dict.fromkeys((package.with_suffix(".py"), package / "__init__.py")))
+
+    return [path.resolve() for path in found if path.is_file()]

@@ -365,6 +365,43 @@ def test_custom_rules_that_an_agent_has_changed_are_not_run(machine: Host, tmp_p
     assert not marker.exists()
 
 
+def written(host: Host, place: str) -> None:
+    write(host.project, place, "WORDS = []\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "module"),
+    [
+        ("from words import WORDS", "words.py"),
+        ("import terms.words", "terms/words.py"),
+        ("from terms import words", "terms/__init__.py"),
+        ("import colorsys", "colorsys.py"),
+        ("def later():\n    import words", "words.py"),
+    ],
+    ids=["module", "of a package", "package", "one that goes before", "within"],
+)
+def test_a_module_that_custom_rules_import_is_held_as_they_are(
+    machine: Host, tmp_path: Path, line: str, module: str
+) -> None:
+    (machine.project / "shop_rules.py").write_text(
+        "import os\nimport sys\n\nsys.path.insert(0, os.path.dirname(__file__))\n"
+        f"from tests.validation.shop import TICKET\n\n{line}\n\nRULES = TICKET\n"
+    )
+    if module != "colorsys.py":
+        for each in {module, "terms/__init__.py", "terms/words.py"}:
+            written(machine, each)
+    host = replace(machine, options=("--rules", "shop_rules.py:RULES"))
+    begin(host)
+    assert FIX in host.send(STOP, last_assistant_message=GOOD).reason
+    assert host.send("SubagentStart").message == ""
+
+    marker = tmp_path / "run"
+    write(machine.project, module, f"open({str(marker)!r}, 'w')\nWORDS = []\n")
+    answer = host.send(STOP, last_assistant_message=GOOD, prompt_id="b")
+    assert "the custom rules of shop_rules.py:RULES have changed" in answer.message
+    assert not marker.exists()
+
+
 # What honest people do costs nobody a line.
 
 
