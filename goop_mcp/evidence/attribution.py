@@ -79,11 +79,15 @@ _FIND_NOTHING: Final = word_set("[ cmp diff egrep fgrep find grep rg test")
 CHANGE_RUNNERS: Final = word_set(
     "CTEST_TEST_TIMEOUT GOFLAGS JAVA_TOOL_OPTIONS LD_PRELOAD MAKEFLAGS MAVEN_OPTS "
     "MYPYPATH NODE_OPTIONS PYTEST_ADDOPTS PYTEST_PLUGINS RUBYOPT RUSTFLAGS SPEC_OPTS "
-    "npm_config_dry_run npm_config_ignore_scripts npm_config_script_shell MAKEFILES "
-    "BASH_ENV ENV GNUMAKEFLAGS JUST_JUSTFILE NPM_CONFIG_SCRIPT_SHELL NPM_CONFIG_USERCONFIG "
-    "PYTHONHOME RUSTC_WRAPPER TOX_OVERRIDE npm_config_globalconfig npm_config_userconfig"
+    "npm_config_dry_run npm_config_ignore_scripts npm_config_script_shell MAKEFILES"
 )
 """Variables that can make a runner do something else."""
+
+# Those that whole machines have for other reasons: only a line that sets one means it.
+_SET_BY_LINE: Final = word_set(
+    "BASH_ENV GNUMAKEFLAGS JUST_JUSTFILE NPM_CONFIG_SCRIPT_SHELL NPM_CONFIG_USERCONFIG PYTHONHOME "
+    "TOX_OVERRIDE npm_config_globalconfig npm_config_userconfig"
+)
 
 HARMLESS_VALUES: Final = word_set(
     "-q -qq -v -vv -x -s -ra -rs -rf -l --color=no --color=yes --tb=short --tb=line "
@@ -613,7 +617,7 @@ def _end_of(started: _Started, row: _Row, kind: str) -> Ended:
 def _may_change_runner(variable: str) -> bool:
     # Cargo takes the name of the machine into that of the variable.
     of_cargo = variable.startswith("CARGO_TARGET_") and variable.endswith("_RUNNER")
-    return variable in CHANGE_RUNNERS or of_cargo
+    return of_cargo or variable in CHANGE_RUNNERS or variable in _SET_BY_LINE
 
 
 def _is_harmless(value: ShellWord) -> bool:
