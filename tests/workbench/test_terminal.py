@@ -113,6 +113,14 @@ def on_terminal(
             os.close(each)
 
 
+@pytest.fixture(autouse=True)
+def signal_of_a_terminal() -> Iterator[None]:
+    """Let the signal of a closed terminal end programs, also where `nohup` started the tests."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def shell(text: str) -> list[str]:
     return ["sh", "-c", text.replace("UI", shlex.join(UI))]
 
