@@ -39,8 +39,9 @@ class OtherProgram:
         self.page = "<h1>Another program</h1><img src=/picture.png>"
 
 
-@pytest.fixture
-def other() -> Iterator[OtherProgram]:
+@contextmanager
+def other_program(port: int = 0) -> Iterator[OtherProgram]:
+    """Serve its page on `port`, 0 for any free one."""
     requests: list[tuple[str, str]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -54,14 +55,22 @@ def other() -> Iterator[OtherProgram]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     program = OtherProgram(server, requests)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield program
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield program
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def other() -> Iterator[OtherProgram]:
+    with other_program() as program:
+        yield program
 
 
 @pytest.fixture
@@ -72,12 +81,13 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @contextmanager
-def serving_a_team(folder: Path, project: Path) -> Iterator[Served]:
+def serving_a_team(folder: Path, project: Path, **variables: str) -> Iterator[Served]:
     tokens = folder / "tokens.toml"
     scopes = '["read", "write", "confirm"]'
     tokens.write_text(f'[tokens.ann]\ntoken = "{PERSON}"\nscopes = {scopes}\n', encoding="utf-8")
     tokens.chmod(0o600)
-    with served("--transport", "http", "--ui", "--token-file", str(tokens), project=project) as it:
+    options = ("--transport", "http", "--ui", "--token-file", str(tokens))
+    with served(*options, project=project, **variables) as it:
         yield it
 
 

@@ -402,6 +402,22 @@ def test_a_module_that_custom_rules_import_is_held_as_they_are(
     assert not marker.exists()
 
 
+def test_rules_that_are_named_as_a_module_are_held_too(machine: Host, tmp_path: Path) -> None:
+    rules = "from tests.validation.shop import TICKET\n\nRULES = TICKET\n"
+    write(machine.project, "shop/__init__.py", "")
+    write(machine.project, "shop/rules.py", rules)
+    path = {**machine.environment, "PYTHONPATH": str(machine.project)}
+    host = replace(machine, options=("--rules", "shop.rules"), environment=path)
+    begin(host)
+    assert FIX in host.send(STOP, last_assistant_message=GOOD).reason
+
+    marker = tmp_path / "run"
+    write(machine.project, "shop/__init__.py", f"open({str(marker)!r}, 'w')\n")
+    answer = host.send(STOP, last_assistant_message=GOOD, prompt_id="b")
+    assert "the custom rules of shop.rules have changed" in answer.message
+    assert not marker.exists()
+
+
 # What honest people do costs nobody a line.
 
 
