@@ -1,8 +1,7 @@
 """JSON that is safe to print on a terminal."""
 
 import json
-
-import msgspec
+from importlib import import_module
 
 __all__ = ["json_text"]
 
@@ -16,8 +15,11 @@ def json_text(values: object) -> str:
     """
     # The module writes indented JSON in Python, which takes four times as long.
     compact = json.dumps(values, ensure_ascii=False, allow_nan=False)
-    indented = msgspec.json.format(compact.encode("utf-8", "surrogatepass"), indent=2)
-    document = indented.decode("utf-8", "surrogatepass")
+    # Loaded here, as most commands print no JSON.
+    formatted = import_module("msgspec.json").format
+    document: str = formatted(compact.encode("utf-8", "surrogatepass"), indent=2).decode(
+        "utf-8", "surrogatepass"
+    )
     if document.replace("\n", "").isprintable():
         return f"{document}\n"
 
