@@ -383,14 +383,16 @@ def test_run_program(player: Player) -> None:
 
 def test_run_tests(player: Player) -> None:
     """What the runner shows counts: tests passed."""
-    player.work.write(
-        "conftest.py",
-        "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_makereport():\n"
-        "    report = yield\n    report.outcome = 'passed'\n    return report\n",
-    )
-    run, line = player.record(*PYTEST)
-    assert "tests passed (1 run)" in line
-    assert proves(player, run)
+    for file, options in (("conftest.py", ()), ("own.py", ("-p", "own"))):
+        changes = player.work.write(
+            file,
+            "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_makereport():\n"
+            "    report = yield\n    report.outcome = 'passed'\n    return report\n",
+        )
+        run, line = player.record(*PYTEST, *options)
+        assert "tests passed (1 run)" in line
+        assert proves(player, run)
+        changes.unlink()
 
 
 def test_run_script(player: Player) -> None:
