@@ -45,6 +45,7 @@ from goop_mcp.services.run_sessions import export_sessions
 from goop_mcp.services.runs import (
     RunViews,
     finish_task,
+    left_to_end,
     list_runs,
     read_events,
     read_view,
@@ -395,8 +396,11 @@ def cancel(
     """Cancel RUN, or only TASK and the tasks that need it; their programs are ended."""
     with opened_application(project, database=database, project_id=project_id) as application:
         cancelled = cancel_run(application.store, run, task, by=person_at_terminal())
+        left = left_to_end(application.store, run) if cancelled else ""
 
     show(f"cancelled: {', '.join(cancelled) or 'nothing, all had ended'}\n")
+    if left:
+        complain(f"{run}: {left}")
 
     return 0 if cancelled else 1
 

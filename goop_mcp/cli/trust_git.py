@@ -1,20 +1,14 @@
 """`goop-mcp trust --git`: let programs run that a repository's own git configuration names."""
 
-import re
 from pathlib import Path
-from typing import Final
-
-import click
 
 from goop_mcp import services
-from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.running import A_PERSON
-from goop_mcp.cli.streams import at_terminal, complain, show
+from goop_mcp.cli.streams import complain, show
+from goop_mcp.cli.trusting import are_trusted_by_caller
 from goop_mcp.recording.configured_programs import RepositoryPrograms
 
 __all__ = ["trust_git"]
-
-_DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
 
 
 def trust_git(folder: Path, given: str | None) -> int:
@@ -23,11 +17,6 @@ def trust_git(folder: Path, given: str | None) -> int:
     They are shown, and a person is asked on the terminal. `given` is their whole digest, None
     without one.
     """
-    if given is not None and _DIGEST.fullmatch(given) is None:
-        raise WrongCallError(
-            f"--digest is {given[:64]!r}; expected all 64 hexadecimal digits of the digest"
-        )
-
     found = services.trusted_programs.programs_of(folder)
     if not found.named:
         show("The configuration of this repository names no program that git would run.\n")
@@ -37,18 +26,7 @@ def trust_git(folder: Path, given: str | None) -> int:
     if found.is_trusted():
         complain(f"these settings are trusted as they are now ({found.digest[:12]})")
         return 0
-    if given is not None:
-        if given.lower() != found.digest:
-            complain(f"the digest of the settings is {found.digest}, and not {given.lower()}")
-            return A_PERSON
-    elif not at_terminal():
-        complain(
-            "a person has to read these lines: run the command on a terminal, or with --digest"
-            f" {found.digest}"
-        )
-        return A_PERSON
-    elif not click.confirm("Do you trust these settings as they are now?", default=False):
-        complain("nothing was trusted")
+    if not are_trusted_by_caller(found.digest, given):
         return A_PERSON
 
     found.trust()

@@ -1,16 +1,13 @@
 """`goop-mcp trust [FILE]`: let settings count that weaken how reports are judged."""
 
 import os
-import re
 from pathlib import Path
-from typing import Final
-
-import click
 
 from goop_mcp import services
 from goop_mcp.cli.options import WrongCallError, project_folder
 from goop_mcp.cli.running import A_PERSON
-from goop_mcp.cli.streams import at_terminal, complain, show
+from goop_mcp.cli.streams import complain, show
+from goop_mcp.cli.trusting import are_trusted_by_caller
 from goop_mcp.services.confirmed_settings import committed, find_trusted
 from goop_mcp.services.options_file import FILES
 from goop_mcp.services.stop_hooks.policy import (
@@ -23,8 +20,6 @@ from goop_mcp.services.stop_hooks.policy import (
 from goop_mcp.services.weakening import described, weakened
 
 __all__ = ["forget_settings", "trust_settings"]
-
-_DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
 
 
 def trust_settings(file: str | None, project: str | None, digest: str | None) -> int:
@@ -92,22 +87,7 @@ def _what_weakens(folder: Path, settings: ProjectSettings) -> list[str]:
 
 def _trusted(place: str, settings: ProjectSettings, given: str | None) -> int:
     wanted = services.trusted_settings.digest_of(settings.tables)
-    if given is not None:
-        if _DIGEST.fullmatch(given) is None:
-            raise WrongCallError(
-                f"--digest is {given[:64]!r}; expected all 64 hexadecimal digits of the digest"
-            )
-        if given.lower() != wanted:
-            complain(f"the digest of the settings is {wanted}, and not {given.lower()}")
-            return A_PERSON
-    elif not at_terminal():
-        complain(
-            "a person has to read these lines: run the command on a terminal, or with --digest"
-            f" {wanted}"
-        )
-        return A_PERSON
-    elif not click.confirm("Do you trust them as they are now?", default=False):
-        complain("nothing was trusted")
+    if not are_trusted_by_caller(wanted, given):
         return A_PERSON
 
     services.trusted_settings.trust_settings(place, settings.tables)

@@ -1,14 +1,19 @@
 """Ask a person at the terminal to trust what runs programs; elsewhere it takes the digest."""
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import click
 
+from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.streams import at_terminal, complain, show
 from goop_mcp.recording.trust import whole_digest
 
-__all__ = ["is_trusted_by_caller", "shown_words"]
+__all__ = ["are_trusted_by_caller", "is_trusted_by_caller", "shown_words"]
+
+_DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
 
 
 def is_trusted_by_caller(
@@ -37,6 +42,34 @@ def is_trusted_by_caller(
         return True
     complain("nothing is trusted, and nothing was run")
     return False
+
+
+def are_trusted_by_caller(digest: str, given: str | None) -> bool:
+    """Return whether the caller trusts the settings with this digest, which were just shown.
+
+    `given` is the digest of --digest, None to ask a person at the terminal. Says why where they are
+    not trusted. Raises WrongCallError for a part of a digest.
+    """
+    if given is not None and _DIGEST.fullmatch(given) is None:
+        raise WrongCallError(
+            f"--digest is {given[:64]!r}; expected all 64 hexadecimal digits of the digest"
+        )
+    if given is not None and given.lower() != digest:
+        complain(f"the digest of the settings is {digest}, and not {given.lower()}")
+        return False
+    if given is None and not at_terminal():
+        complain(
+            "a person has to read these lines: run the command on a terminal, or with --digest"
+            f" {digest}"
+        )
+        return False
+    if given is None and not click.confirm(
+        "Do you trust these settings as they are now?", default=False
+    ):
+        complain("nothing was trusted")
+        return False
+
+    return True
 
 
 def shown_words(words: Sequence[str]) -> str:

@@ -40,6 +40,7 @@ __all__ = [
     "draw_run",
     "finish_task",
     "left_runs",
+    "left_to_end",
     "list_runs",
     "read_events",
     "read_view",
@@ -218,8 +219,22 @@ def draw_run(store: Store, view: RunView) -> str | None:
 
 
 def cancel(store: Store, run: str, task: str | None = None, *, by: str) -> list[str]:
-    """Cancel a run, or a task and what needs it; return what was cancelled. Raises RunError."""
+    """Cancel a run, or a task and what needs it; return what was cancelled. Raises RunError.
+
+    A task that runs ends as soon as a runner of the run learns of it; see `left_to_end`.
+    """
     return Ledger(store).cancel(run, task, by=by)
+
+
+def left_to_end(store: Store, run: str) -> str:
+    """Return what has to be done for cancelled tasks to end, "" where nothing has.
+
+    Only a runner ends the programs of a task, and the run may have none any more.
+    """
+    work = store.read(lambda reading: work_on(reading, find_run(reading, run)))
+    if work is None or not work.is_left:
+        return ""
+    return f"{work.words}; {work.command} ends what was running"
 
 
 def retry(

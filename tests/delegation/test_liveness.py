@@ -217,6 +217,14 @@ def test_a_run_that_waits_for_a_person_or_never_began_is_not_gone(place: Place) 
     assert state_of(place, id) == "left"
 
 
+def test_what_is_cancelled_in_a_run_without_runners_says_what_ends_it(place: Place) -> None:
+    id = killed(place)
+    ended = goop(place, "runs", "cancel", id)
+    assert ended.code == 0
+    assert f"goop-mcp runs resume {id} ends what was running" in ended.err
+    assert state_of(place, id) == "left"
+
+
 def forget_runners(place: Place, id: str) -> None:
     """Remove the rows of runners, as those that were not seen for a week are."""
 

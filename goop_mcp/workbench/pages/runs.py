@@ -187,7 +187,8 @@ def _cancel(visit: Visit) -> Response:
         return visit.go(address, "Nothing was cancelled: all had ended.", kind="refused")
     named = ", ".join(cancelled[:_ATTEMPTS])
     rest = f" and {len(cancelled) - _ATTEMPTS} more" if len(cancelled) > _ATTEMPTS else ""
-    return visit.go(address, f"Cancelled: {named}{rest}.")
+    left = services.runs.left_to_end(visit.application.store, run)
+    return visit.go(address, f"Cancelled: {named}{rest}{f' ({left})' if left else ''}.")
 
 
 @ROUTES.action("/runs/{id}/retry")
