@@ -84,7 +84,9 @@ def end_marked(*marks: str) -> bool:
     """End every process that has one of `marks` in its environment, and wait for their end.
 
     Processes that start others meanwhile are looked for again, for at most two seconds; returns
-    False where some still run. Takes milliseconds where there is none. Does nothing without /proc.
+    False where some are seen to run still. A program that goes on in new processes faster than
+    they can be looked at may be seen nowhere, and run on. Takes milliseconds where there is none.
+    Does nothing without /proc.
     """
     wanted = frozenset(mark.encode() for mark in marks)
     return _end_all(lambda pid: not wanted.isdisjoint(_marks_of(pid)) if wanted else False)

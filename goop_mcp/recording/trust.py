@@ -28,7 +28,8 @@ __all__ = [
 ]
 
 _MOST_FILES: Final = 1_000
-_MOST_BYTES: Final = 1024 * 1024
+# As much as so many of the longest paths take.
+_MOST_BYTES: Final = 16 * 1024 * 1024
 _OTHERS_WRITE: Final = 0o022
 _WHOLE: Final = re.compile("[0-9a-f]{64}")
 

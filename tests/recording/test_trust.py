@@ -1,5 +1,6 @@
 """`goop-mcp run --trust`: a person at a terminal, or the whole digest; nothing else trusts."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,14 @@ def test_what_is_no_whole_digest_is_refused(given: str) -> None:
     with pytest.raises(TrustError, match="64 hexadecimal digits, as HERE shows"):
         whole_digest(given, shown_by="HERE")
     assert whole_digest(" " + "AB" * 32 + "\n", shown_by="HERE") == "ab" * 32
+
+
+def test_a_thousand_trusted_files_with_long_paths_can_be_read(player: Player) -> None:
+    kept = player.state / "goop-mcp" / "recorder" / "trusted.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    many = {f"/{number}/{'é' * 2_000}": "0" * 64 for number in range(1_000)}
+    kept.write_text(json.dumps(many, indent=1), encoding="utf-8")
+    kept.chmod(0o600)
+    assert player.goop("run", "--trust", digest(player)).returncode == 0
+    assert runs(player)
+    assert len(json.loads(kept.read_text(encoding="utf-8"))) == 1_000
