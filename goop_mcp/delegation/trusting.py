@@ -46,8 +46,8 @@ class UntrustedGraphError(GoopError):
         self.graph = graph
         super().__init__(
             f"the graph {excerpt(graph.name)!r} runs programs and is not trusted here; a person"
-            f" trusts it at a terminal, with goop-mcp delegate or goop-mcp runs resume, or allow it"
-            f" with --trust {graph.digest} (in Python: trust=[...])"
+            f" trusts it at a terminal, with goop-mcp delegate or goop-mcp runs resume; elsewhere"
+            f" it takes --trust {graph.digest} (in Python: trust=[...])"
         )
 
 
