@@ -21,8 +21,10 @@ from goop_mcp.services.trusted_commands import trusted_commands
 __all__ = [
     "CheckRun",
     "ProjectFolderError",
+    "keep",
     "project_of",
     "run_check",
+    "run_command",
     "run_recorded",
     "shown_outcome",
     "summary_line",
@@ -62,12 +64,24 @@ def run_check(
     meanwhile: Callable[[RunRequest], None] = lambda _: None,
     git: Git | None = None,
 ) -> CheckRun:
-    """Run the command of `request` and keep the run in the project's database.
+    """Run the command of `request` and keep the run, as `run_command` and `keep` do."""
+    ran = run_command(
+        request, environment=environment, passes_on=passes_on, meanwhile=meanwhile, git=git
+    )
+    return keep(
+        ran, request.project, database=database, project_id=project_id, environment=environment
+    )
 
-    `database` and `project_id` are the options of these names, None where one was not given. A run
-    that cannot be kept says so, and the exit code is the command's all the same. `passes_on`,
-    `meanwhile` and `git` as in `record_run`.
-    """
+
+def run_command(
+    request: RunRequest,
+    *,
+    environment: Mapping[str, str] = os.environ,
+    passes_on: bool = True,
+    meanwhile: Callable[[RunRequest], None] = lambda _: None,
+    git: Git | None = None,
+) -> CheckRun:
+    """Run the command of `request`; nothing is kept yet. The options are those of `record_run`."""
     request = request._replace(
         session=environment.get("GOOP_SESSION") or None,
         agent=environment.get("GOOP_AGENT") or None,
@@ -82,16 +96,32 @@ def run_check(
         git=git,
         trusted=partial(_trusted_commands, request),
     )
+    return CheckRun(run, code)
+
+
+def keep(
+    ran: CheckRun,
+    project: Path,
+    *,
+    database: str | None = None,
+    project_id: str | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> CheckRun:
+    """Keep what ran in the database of `project`.
+
+    `database` and `project_id` are the options of these names, None where one was not given. A run
+    that cannot be kept says so, and the exit code is the command's all the same.
+    """
     try:
         # The command did not have to wait for the database.
-        home = services.recorded_runs.project_of_runs(request.project)
+        home = services.recorded_runs.project_of_runs(project)
         settings = services.recorded_runs.settings_of(
             home, environment, database=database, project_id=project_id
         )
         with services.recorded_runs.opened(settings) as store:
-            return CheckRun(services.recorded_runs.keep_run(store, run), code)
+            return ran._replace(run=services.recorded_runs.keep_run(store, ran.run))
     except (GoopError, OSError) as error:
-        return CheckRun(run, code, str(error))
+        return ran._replace(problem=str(error))
 
 
 def _trusted_commands(request: RunRequest) -> Mapping[str, tuple[str, ...]]:
