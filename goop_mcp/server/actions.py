@@ -13,7 +13,7 @@ from typing import Final
 
 from goop_mcp.server.scopes import CONFIRM, READ, SCOPES, WORKSPACE, WRITE
 
-__all__ = ["ACTIONS", "Action", "Needs", "needs_of"]
+__all__ = ["ACTIONS", "Action", "Needs", "is_listed", "needs_of"]
 
 _DOES: Final = "does it"
 _WAITS: Final = "waits for a person, exit code 3"
@@ -60,13 +60,18 @@ class Needs:
         return None
 
 
+def is_listed(door: str) -> bool:
+    """Whether `door` has a row in the table; a tool that a program adds has none."""
+    return door in _SCOPES
+
+
 @cache
 def needs_of(door: str) -> Needs:
     """Return what `door` needs, such as "save_memory" or "POST /steps".
 
     Raises LookupError for a door that is not in the table.
     """
-    if door not in _SCOPES:
+    if not is_listed(door):
         raise LookupError(f"{door} is not in the table of goop_mcp/server/actions.py: add its row")
 
     own = {key: scopes for key, scopes in _SCOPES.items() if key.startswith(f"{door} ")}

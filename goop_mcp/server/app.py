@@ -9,11 +9,13 @@ from mcp.server.mcpserver import RequestStateSecurity
 
 from goop_mcp import __version__, store
 from goop_mcp.context import AppContext
+from goop_mcp.server.access import access_of
 from goop_mcp.server.apps import tool_views
 from goop_mcp.server.asking import QUESTION_SECONDS, without_stale_state
 from goop_mcp.server.completions import add_completions
 from goop_mcp.server.etags import ETags
 from goop_mcp.server.middleware import PAGE_SIZE, log_timing, paging
+from goop_mcp.server.order import in_order
 from goop_mcp.server.project_resources import add_project_resources
 from goop_mcp.server.prompts import add_prompts
 from goop_mcp.server.resources import add_resources
@@ -112,6 +114,10 @@ def create_server(
         lifespan=subscriptions.watching,
     )
     server.middleware.insert(0, without_stale_state({"update_project"}))
+    # Within the limits of a client, which count what waits.
+    server.middleware.insert(
+        server.middleware.index(log_timing) + 1, in_order(access_of(server.tool_manager.get_tool))
+    )
     server.observe()
     server.compare_fewer_headers()
     server.say_once(held.message)

@@ -7,6 +7,7 @@ reads them: only an explicit choice counts, anything else is nobody's reply.
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from mcp.types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from goop_mcp.server.order import out_of_turn
 from goop_mcp.server.scopes import CONFIRM
 from goop_mcp.server.server import GoopServer
 
@@ -137,14 +139,12 @@ async def ask(
 
     # None when the time is over: the call then goes on with the request still open.
     reply = None
-    with anyio.move_on_after(WAITING_SECONDS):
-        try:
+    async with out_of_turn():
+        with anyio.move_on_after(WAITING_SECONDS), suppress(MCPError, ValidationError):
+            # Suppressed: the client does not know the method, has gone, or sent something else.
             reply = await ctx.session.elicit_form(
                 form.message, form.requested_schema, related_request_id=ctx.request_id
             )
-        except (MCPError, ValidationError):
-            # The client does not know the method, has gone, or sent something else.
-            return NOBODYS_REPLY
 
     return _choice(reply, question.choices)
 

@@ -5,7 +5,14 @@ from typing import Any, Final
 
 from mcp.server.context import ServerRequestContext
 
-__all__ = ["CLIENT_KEY", "SIZE_KEY", "ClientCounter", "client_of_message", "size_of_message"]
+__all__ = [
+    "CLIENT_KEY",
+    "SIZE_KEY",
+    "ClientCounter",
+    "client_of_message",
+    "scope_value",
+    "size_of_message",
+]
 
 CLIENT_KEY: Final = "goop_mcp.client"
 """Key of the ASGI scope for the name of the client."""
@@ -18,17 +25,18 @@ _ONLY: Final = "the client at the other end"
 
 def client_of_message(ctx: ServerRequestContext[Any, Any]) -> str:
     """Return the client that sent a message; on stdio there is only one."""
-    client = _scope_value(ctx, CLIENT_KEY)
+    client = scope_value(ctx, CLIENT_KEY)
     return client if isinstance(client, str) else _ONLY
 
 
 def size_of_message(ctx: ServerRequestContext[Any, Any]) -> int:
     """Return the bytes of the body of a message, 0 if they are not known."""
-    size = _scope_value(ctx, SIZE_KEY)
+    size = scope_value(ctx, SIZE_KEY)
     return size if isinstance(size, int) else 0
 
 
-def _scope_value(ctx: ServerRequestContext[Any, Any], key: str) -> object:
+def scope_value(ctx: ServerRequestContext[Any, Any], key: str) -> object:
+    """Return what the ASGI scope of a message has under `key`, None without a scope or key."""
     scope = getattr(ctx.request, "scope", None)
     return scope.get(key) if isinstance(scope, Mapping) else None
 

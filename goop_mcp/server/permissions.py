@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from goop_mcp.server.actions import Needs, needs_of
 from goop_mcp.server.scopes import ALL_SCOPES, READ, WRITE
 
-__all__ = ["is_offered", "name_of_caller", "refusal", "scopes_of_caller"]
+__all__ = ["is_offered", "name_of_caller", "needed_scopes", "refusal", "scopes_of_caller"]
 
 _INSTEAD: Final[Mapping[str, tuple[str, str]]] = {
     "check_workspace": ("looks at the files of the project", "check_workspace=false"),
@@ -56,11 +56,7 @@ def refusal(tool: Tool, arguments: Mapping[str, JsonValue], scopes: Collection[s
             " without it, or ask whoever runs the server for a token that has it."
         )
 
-    schema = tool.parameters.get("properties", {})
-    values = {
-        name: arguments.get(name, schema.get(name, {}).get("default")) for name in needs.arguments
-    }
-    given = [name for name, value in values.items() if value not in (None, False)]
+    given = _given(tool, arguments)
     if (lacking := needs.missing_for(given, scopes)) is None:
         return None
 
@@ -70,6 +66,22 @@ def refusal(tool: Tool, arguments: Mapping[str, JsonValue], scopes: Collection[s
         f"{argument} {does}, which needs the scope {scope}, and this token does not have it; call"
         f" {tool.name} with {instead}."
     )
+
+
+def needed_scopes(tool: Tool, arguments: Mapping[str, JsonValue]) -> frozenset[str]:
+    """Return the scopes that this call of `tool` needs."""
+    needs = _needs(tool)
+    return needs.scopes.union(*(needs.arguments[name] for name in _given(tool, arguments)))
+
+
+def _given(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]:
+    """Return those arguments that need scopes of their own and are given, or are by default."""
+    schema = tool.parameters.get("properties", {})
+    values = {
+        name: arguments.get(name, schema.get(name, {}).get("default"))
+        for name in _needs(tool).arguments
+    }
+    return [name for name, value in values.items() if value not in (None, False)]
 
 
 def _needs(tool: Tool) -> Needs:

@@ -32,6 +32,7 @@ from goop_mcp.server.http.principal import caller_of, client_of
 from goop_mcp.server.http.rate_limit import RateLimit, RateLimiter
 from goop_mcp.server.http.request_ids import HEADER as REQUEST_ID
 from goop_mcp.server.http.request_ids import RequestIds
+from goop_mcp.server.http.session_order import SessionOrder
 from goop_mcp.server.http.settings import NetworkSettings
 from goop_mcp.server.http.tenants import Tenant, Tenants, TooManyTenantsError
 from goop_mcp.server.scopes import DEFAULT_SCOPES
@@ -228,7 +229,8 @@ class NetworkApplication:
         # Only a request with a whole body counts as in progress: slow bodies must not keep others
         # out.
         app = BodyReader(self.traffic.limited(app), judge=judge, charge=self.rates.charge)
-        return self._guarded(app)
+        # Nothing outside of it waits, and it needs the caller.
+        return self._guarded(SessionOrder(app))
 
     def _guarded(self, app: ASGIApp) -> ASGIApp:
         """Return `app` with the rate limit and, where tokens exist, with their check."""

@@ -1,15 +1,19 @@
 """The tool that runs a named check: only with `serve --allow-run`, and over stdio only."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
+import anyio.to_thread
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from goop_mcp import services
 from goop_mcp.server.answers import answer
+from goop_mcp.server.order import out_of_turn
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
+    from goop_mcp.services.run_check import CheckRun
 
 __all__ = ["RunModel", "RunTools"]
 
@@ -35,21 +39,33 @@ class RunTools:
         """Run the checks of the project of `application`."""
         self._application = application
 
-    def run_check(self, name: _Name) -> Annotated[CallToolResult, RunModel]:
+    async def run_check(self, name: _Name) -> Annotated[CallToolResult, RunModel]:
         """Run a named check of the project and record the run, which your report can name.
 
         Only commands of a checks.toml that a person trusts run.
         """
         settings = self._application.settings
         checks = services.named_checks
-        check = checks.trusted_check(settings.project, name)
-        # The output must not go to our standard output, which is the protocol's.
-        ended = services.run_check.run_check(
-            checks.request_of(settings.project, check),
+
+        def run() -> "CheckRun":
+            check = checks.trusted_check(settings.project, name)
+            # The output must not go to our standard output, which is the protocol's.
+            return services.run_check.run_command(
+                checks.request_of(settings.project, check), passes_on=False
+            )
+
+        # A check may take minutes, and other calls of the session need not wait for it.
+        async with out_of_turn():
+            ran = await anyio.to_thread.run_sync(run)
+
+        keep = partial(
+            services.run_check.keep,
+            ran,
+            settings.project,
             database=None if settings.database is None else settings.database.reveal(),
             project_id=settings.project_id,
-            passes_on=False,
         )
+        ended = await anyio.to_thread.run_sync(keep)
         summary = services.run_check.summary_line(ended)
         values = {
             "run": ended.run.id or None,
