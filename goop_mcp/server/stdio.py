@@ -11,7 +11,7 @@ import re
 import select
 import stat
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, Self
@@ -25,6 +25,7 @@ from pydantic import ValidationError
 
 from goop_mcp.server.message_limits import too_large
 from goop_mcp.server.surrogates import whole_characters
+from goop_mcp.server.unserved_ids import BAD_ID, AnswerId, batch_ids, strange_ids
 
 __all__ = [
     "LONGEST_LINE",
@@ -64,6 +65,12 @@ _STAYS_OPEN: Final = b'"subscriptions/listen"'
 _ANSWER: Final = '{"jsonrpc":"2.0","id":'
 _QUESTION: Final = re.compile(r'\{"jsonrpc":"2\.0","id":\d+,"method":')
 """The start of a request of the server, whose ids are numbers: a question to the client."""
+
+
+_NO_BATCHES: Final = (
+    "a list of messages (a batch) arrived, which this server does not accept; send each message on"
+    " a line of its own"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,15 +300,18 @@ class LineReader:
         )
         reason = reason or too_large(bytes(line))
         ends = _Ends(bytes((left_out or line)[:_ENDS]), bytes(line[-_ENDS:]))
+        ids: Sequence[AnswerId] = [ends.id]
+        if reason is None:
+            ids, reason = _unserved(bytes(line))
         if reason is None or self._refuse is None:
             self._unanswered.note_line(line)
             self._yielded.append(ends)
             return whole_characters(bytes(line)).decode(errors="replace")
 
         # JSON-RPC answers a request that cannot be read with an error, and null for an unknown id.
-        id = ends.id
         error = {"code": INVALID_REQUEST, "message": reason}
-        await self._refuse(json.dumps({"jsonrpc": "2.0", "id": id, "error": error}) + "\n")
+        for id in ids:
+            await self._refuse(json.dumps({"jsonrpc": "2.0", "id": id, "error": error}) + "\n")
 
         return None
 
@@ -350,6 +360,15 @@ class ReadableMessages:
     async def __aexit__(self, *_: object) -> None:
         """Close it."""
         await self.aclose()
+
+
+def _unserved(line: bytes) -> tuple[Sequence[AnswerId], str | None]:
+    """Return the ids of what the SDK would not answer, and why; no reason for any other line."""
+    # Text that only begins with a bracket, such as a reply by mistake, has no ids.
+    if batch := batch_ids(line):
+        return batch, _NO_BATCHES
+    strange = strange_ids(line)
+    return strange, BAD_ID if strange else None
 
 
 def _why_unreadable(error: Exception) -> dict[str, str | int]:

@@ -218,6 +218,24 @@ def test_lines_that_are_no_messages_do_not_stop_the_server() -> None:
         assert process.stderr.read() == b""
 
 
+def test_every_id_of_a_batch_and_one_that_is_no_integer_get_an_answer() -> None:
+    ping: dict[str, JsonValue] = {"jsonrpc": "2.0", "method": "ping"}
+    with running() as process:
+        process.open()
+        process.write(json.dumps([{**ping, "id": 1}, ping, {**ping, "id": "b"}, 3]).encode())
+        answers = [process.answer(), process.answer()]
+        assert [each["id"] for each in answers] == [1, "b"]
+        assert all("send each message on a line of its own" in str(each) for each in answers)
+
+        for id in (1.5, 2.0, -7.25):
+            process.write(json.dumps({**ping, "id": id}).encode())
+            answer = process.answer()
+            assert (answer["id"], "neither a text nor an integer" in str(answer)) == (id, True)
+
+        # Nothing else was answered in between.
+        assert explain(process, id=4)["id"] == 4
+
+
 def test_client_that_stops_reading_ends_the_server_without_a_traceback() -> None:
     with running() as process:
         process.open()

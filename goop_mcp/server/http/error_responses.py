@@ -1,7 +1,7 @@
 """Refuse requests in one form of JSON: the cause and a next step, nothing about this machine."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
@@ -15,6 +15,8 @@ from mcp.types.version import (
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from goop_mcp.server.unserved_ids import AnswerId
 
 __all__ = ["NO_JSON", "NO_MESSAGE", "JsonErrors", "refusal", "rpc_refusal"]
 
@@ -86,11 +88,20 @@ def refusal(
 
 
 def rpc_refusal(
-    status: int, code: int, message: str, *, headers: Mapping[str, str] | None = None
+    status: int,
+    code: int,
+    message: str,
+    *,
+    id: AnswerId = None,
+    batch: Sequence[AnswerId] = (),
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the refusal of a message whose id has not been read."""
-    error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
-    return JSONResponse(error, status_code=status, headers=headers)
+    """Return the refusal of the message `id`, None if that is unknown, or of each id of `batch`."""
+    errors = [
+        {"jsonrpc": "2.0", "id": each, "error": {"code": code, "message": message}}
+        for each in batch or [id]
+    ]
+    return JSONResponse(errors if batch else errors[0], status_code=status, headers=headers)
 
 
 class JsonErrors:
@@ -157,7 +168,9 @@ def _rewritten(head: Message, body: bytes, asked: Headers) -> Response:
 
     answer = json.loads(body) if body else {}
     if (
-        isinstance(answer.get("error"), dict)
+        # That of a batch is a list, and ours.
+        isinstance(answer, dict)
+        and isinstance(answer.get("error"), dict)
         and (better := _better_error(answer["error"].get("message", ""), asked)) is not None
     ):
         answer["error"], more_headers = better

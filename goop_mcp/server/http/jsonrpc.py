@@ -1,12 +1,10 @@
 """Refuse bodies that cannot be one message of JSON-RPC; the SDK checks its content later.
 
 Batches came with revision 2025-03-26 of MCP and went with 2025-06-18. The SDK supports none, and
-refuses them with its validator's text. It reads a request whose id is neither a text nor an integer
-as a notification, which would never be answered.
+refuses them with its validator's text, without their ids.
 """
 
 import json
-import re
 from typing import Final
 
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
@@ -16,6 +14,7 @@ from starlette.responses import Response
 
 from goop_mcp.server.http.error_responses import NO_JSON, NO_MESSAGE, refusal, rpc_refusal
 from goop_mcp.server.message_limits import too_large
+from goop_mcp.server.unserved_ids import BAD_ID, batch_ids, strange_ids
 
 __all__ = ["judged", "judged_whole"]
 
@@ -30,13 +29,6 @@ _NO_BATCHES_HERE: Final = (
 )
 _NO_OBJECT: Final = "the body is not a JSON object; send one message of JSON-RPC, in UTF-8"
 _NO_JSON_TYPE: Final = "a message of MCP is JSON; send it with Content-Type: application/json"
-_BAD_ID: Final = (
-    "the id of the request is neither a text nor an integer; send it again with one that is"
-)
-
-# A search is enough for nearly every message. The pattern also finds ids inside arguments, so a
-# message in which it is found is parsed as well.
-_STRANGE_ID: Final = re.compile(rb'"id"\s*:(?!\s*(?:"|-?\d+\s*[,}]))')
 
 
 def judged(headers: Headers, body: bytes) -> Response | None:
@@ -44,18 +36,18 @@ def judged(headers: Headers, body: bytes) -> Response | None:
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return refusal(415, "wrong_type", _NO_JSON_TYPE)
 
-    begins = body.lstrip()[:1]
-    if begins == b"[":
+    if (ids := batch_ids(body)) is not None:
         # The header came with the revision after the one that had batches.
         is_earlier = headers.get("mcp-protocol-version", _BATCHES) <= _BATCHES
-        return rpc_refusal(400, INVALID_REQUEST, _NO_BATCHES_HERE if is_earlier else _NO_BATCHES)
+        why = _NO_BATCHES_HERE if is_earlier else _NO_BATCHES
+        return rpc_refusal(400, INVALID_REQUEST, why, batch=ids)
 
-    if begins != b"{":
+    if body.lstrip()[:1] != b"{":
         return rpc_refusal(400, INVALID_REQUEST if _is_json(body) else PARSE_ERROR, _NO_OBJECT)
     if (reason := too_large(body)) is not None:
         return rpc_refusal(413, INVALID_REQUEST, reason)
-    if _STRANGE_ID.search(body) is not None and _has_strange_id(body):
-        return rpc_refusal(400, INVALID_REQUEST, _BAD_ID)
+    for id in strange_ids(body):
+        return rpc_refusal(400, INVALID_REQUEST, BAD_ID, id=id)
     return None
 
 
@@ -85,15 +77,3 @@ def _is_json(body: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _has_strange_id(body: bytes) -> bool:
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError):
-        # The SDK parses it again, and reports where the JSON ends.
-        return False
-
-    if not isinstance(message, dict) or "method" not in message or "id" not in message:
-        return False
-    return isinstance(message["id"], bool) or not isinstance(message["id"], str | int)

@@ -1,5 +1,6 @@
 """Refusals of messages, sessions and versions that cannot be served, in both protocol versions."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,8 @@ def older_way(server: Served) -> Iterator[str]:
 
 def rpc_error(answer: httpx2.Response) -> tuple[int, str]:
     """Return code and message of a JSON-RPC error of the package, which opens no session."""
-    body = answer.json()
+    content = answer.json()
+    body = content[0] if isinstance(content, list) else content
     assert answer.status_code >= 400
     assert body["jsonrpc"] == "2.0"
     message: str = body["error"]["message"]
@@ -146,6 +148,30 @@ def test_a_batch_of_the_revision_that_had_batches_is_refused_with_later_ones(
         assert message.endswith("or initialize with 2025-06-18 or later")
 
     assert ask(server.mcp, body=LISTING, Mcp_Session_Id=session).status_code == 200
+
+
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_every_id_of_a_batch_and_one_that_is_no_integer_are_in_the_answer(
+    server: Served, protocol_mode: str
+) -> None:
+    batch: JsonValue = [
+        {"jsonrpc": "2.0", "id": "a", "method": "ping"},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 1.5, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 7, "result": {}},
+        3,
+    ]
+    headers = MODERN if protocol_mode == "auto" else {"Mcp_Session_Id": session_of(server)}
+
+    def answered(content: str) -> list[tuple[JsonValue, int]]:
+        answer = ask(server.mcp, content=content.encode(), **headers).json()
+        errors = answer if isinstance(answer, list) else [answer]
+        return [(each["id"], each["error"]["code"]) for each in errors]
+
+    assert answered(json.dumps(batch)) == [("a", -32600), (1.5, -32600)]
+    assert answered('{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}') == [(1.5, -32600)]
+    # Python reads it as a number, and JSON has no word for it.
+    assert answered('{"jsonrpc": "2.0", "id": 1e999, "method": "ping"}') == [(None, -32600)]
 
 
 @pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
