@@ -9,22 +9,35 @@ from typing import Final
 from goop_mcp.structs import DataStruct
 
 __all__ = [
+    "ACTS",
     "AGENT_REQUEST_PROSE",
+    "CHOSEN",
     "COUNTED",
+    "DESCRIBED",
     "FACTORY_PROSE",
     "GOOP_REPORT_PROSE",
+    "HELD",
+    "HOLDERS",
     "LISTED",
+    "MARKED",
+    "MARKUP_NAMES",
     "MODIFIERS",
+    "NOTHING",
     "NO_SLOT",
     "NO_SLOT_IN",
+    "NUMBERED",
     "NUMBERS",
     "OPEN_NAMES",
+    "ORDERS",
     "PHRASES",
     "ROUTE_PARAMETERS",
     "SECTIONS_PROSE",
     "SHAS",
     "SLOT_NAMES",
     "SPECKIT_PROSE",
+    "SUBJECTS",
+    "TYPE_NAMES",
+    "WRITTEN_TYPES",
     "Prose",
     "words",
 ]
@@ -33,11 +46,13 @@ __all__ = [
 class Prose(DataStruct, frozen=True, eq=False):
     """The prose of one family's templates: whole values.
 
-    `kept` are those that good examples of the family contain as well.
+    `kept` are those that good examples of the family contain as well. `orders`: the envelope asks
+    another agent for work, so that text asking for a summary is what it is meant for.
     """
 
     phrases: frozenset[str] = frozenset()
     kept: frozenset[str] = frozenset()
+    orders: bool = False
 
 
 def words(text: str) -> frozenset[str]:
@@ -84,6 +99,13 @@ PHRASES: Final = (
         commit message
         short title
         short description
+        what went wrong
+        description of what went wrong
+        what could go wrong
+        what is wrong
+        what is wrong and why it matters
+        why it failed
+        why this is important
         brief summary
         brief description
         summary here
@@ -117,9 +139,50 @@ PHRASES: Final = (
         wx.ty
         wx.tx
         ……
+        w#.t#
+        goop-type
+        goop-agent-name
+        agent-name
+        next-agent
+        /goop-command
+        t00x
+        txxx
+        t###
+        yyyymmdd-hhmmss-description
+        file.md:line
+        type: description
+        type: message
+        type: subject
         1-2 sentences
         1-2 sentence summary
         one or two sentences
+        noch auszufüllen
+        bitte ausfüllen
+        wird noch ausgefüllt
+        wird noch ergänzt
+        auszufüllen
+        zu ergänzen
+        à compléter
+        à remplir
+        à définir
+        por completar
+        por definir
+        a completar
+        a preencher
+        a definir
+        da compilare
+        da definire
+        in te vullen
+        заполнить
+        заполнить позже
+        待填写
+        待补充
+        待完善
+        待定
+        未填写
+        未記入
+        記入してください
+        작성 예정
         ?
         ??
         ???
@@ -165,7 +228,6 @@ GOOP_REPORT_PROSE: Final = Prose(
         blocker description
         reason
         result
-        test output
         title of memory saved
         title of memory
         memory title
@@ -174,6 +236,17 @@ GOOP_REPORT_PROSE: Final = Prose(
         exact next task (include file:line when partial)
         next task
         next task description
+        name of the task
+        task title
+        changes made
+        purpose of the file
+        purpose of this file
+        changes made to this file
+        short imperative title
+        one to three plain sentences
+        summary
+        zusammenfassung
+        title of the task
         description of next task
         task outcome
         bun test - result
@@ -256,8 +329,17 @@ AGENT_REQUEST_PROSE: Final = Prose(
         what has to be told
         what to decide
         what to report
+        step-by-step instructions for the agent
+        the user's original request goes here
+        list of constraints
+        what the user wants
+        what the user wants to achieve
+        description of the deliverable
+        decision to be made
+        notes for future continuation, if any
     """),
     frozenset({"path/to/deliverable.json"}),
+    orders=True,
 )
 
 SPECKIT_PROSE: Final = Prose(
@@ -315,7 +397,10 @@ FACTORY_PROSE: Final = Prose(
         what you tried
         what would help
         why it matters
-    """)
+        option a
+        option b
+    """),
+    words("description") | {"brief description of completed work"},
 )
 
 # Words of slots
@@ -327,7 +412,8 @@ NO_SLOT: Final = words(
     " security hotfix nit minor major critical high medium low urgent added removed changed merged"
     " reverted resolved rejected approved empty all any auto default stable beta alpha lts rc draft"
     " locked unlocked success failure checkpoint untested unknown working redacted private"
-    " omitted sic"
+    " omitted sic at dot image video audio screenshot attachment dependencies"
+    " workspace features"
 ) | frozenset(
     {
         "in progress",
@@ -338,9 +424,23 @@ NO_SLOT: Final = words(
         "breaking change",
         "object object",
         "see below",
+        "citation needed",
+        "new branch",
+        "new tag",
+        "up to date",
+        "remote rejected",
+        "build-system",
+        "dev-dependencies",
     }
 )
 """What stands in brackets and is a value: statuses, and tags of subjects."""
+
+MARKED: Final = words(
+    "protected truncated omitted removed deleted hidden redacted masked interrupted snipped snip"
+    " repeated elided shortened collapsed encrypted cancelled canceled aborted stripped clipped"
+    " unavailable unreadable gekürzt entfernt"
+)
+"""The word by which text in brackets is a mark of a page or a host: `email protected`."""
 
 NO_SLOT_IN: Final = {
     "[": words(
@@ -349,7 +449,9 @@ NO_SLOT_IN: Final = {
     ),
     "<": words(
         "div span br hr p a b i ul ol li table tr td th html body head script style img svg button"
-        " form input pre main nav think thinking"
+        " form input pre main nav think thinking header footer article aside select textarea video"
+        " audio canvas iframe meta dialog h1 h2 h3 h4 h5 h6 strong em small figcaption"
+        " picture thead tbody tfoot caption fieldset legend dl dt dd blockquote slot"
     ),
     "{": frozenset[str](),
 }
@@ -362,19 +464,68 @@ SLOT_NAMES: Final = words(
     " requirement requirements criteria decision question answer evidence explanation justification"
     " gap observation concern accomplishment tags facts concepts takeaway learnings endpoint"
     " behaviour behavior scenario scenarios stack workaround mitigation symptom cause topic-name"
-    " steps pros cons tier details info message context what why"
+    " steps pros cons tier details info message context what why beschreibung zusammenfassung"
+    " begründung thema funktion anzahl aufgabe datei description résumé raison fonction tâche"
+    " fichier resumen descripción razón función tarea archivo resumo descrição razão função arquivo"
+    " riepilogo descrizione motivo описание задача причина"
 )
 """What names a slot wherever it stands in square brackets."""
 
 OPEN_NAMES: Final = words(
-    "name path file files type command id number date time version url agent status user task tasks"
-    " phase project module service branch title code label value field item option step pattern"
-    " change changes result results test tests test_file check spec plan query person team library"
-    " tool method function class error word words list sentence sentences link location choice"
-    " severity category examples example strategy entry hash sha workflow directory folder dir repo"
-    " repository package language framework role owner"
+    "name filename filepath path file files type command id number date time version url agent"
+    " status user run session task tasks phase project module service branch title code label value"
+    " field item option step pattern change changes result results test tests test_file check spec"
+    " plan query person team library tool method function class error word words list sentence"
+    " sentences link location choice severity category examples example strategy entry hash sha"
+    " workflow directory folder dir repo repository package language framework role owner"
 )
 """What names a slot together with another word, or at the end of a phrase."""
+
+SUBJECTS: Final = words(
+    "bug issue problem document case cases function number endpoint page button table test-name"
+    " parser technology purpose client system component module screen ticket defect handler option"
+)
+"""What names a slot where it is the object of a verb, or together with another word."""
+
+ACTS: Final = words(
+    "added adds fixed fixes updated updates implemented implements created creates refactored"
+    " removed removes migrated documented designed resolved resolves handles handled uses used"
+    " using changes changed finds found needs need needed builds built writes wrote extends"
+    " extended replaced replaces improved renamed moved completed continues tested waiting reviews"
+    " reviewed verified finished supports supported covers covered"
+)
+"""The words whose object a slot may be."""
+
+ORDERS: Final = words(
+    "add fix update implement create refactor remove migrate document design resolve handle use"
+    " change find build write extend replace improve rename move complete continue test wait review"
+    " check verify read finish support cover"
+)
+"""The same at the beginning of a statement; elsewhere they are names of commands."""
+
+HOLDERS: Final = words(
+    "section sections table tables heading headings block blocks header headers tag tags label"
+    " labels attribute attributes key keys prefix prefixes marker markers column columns element"
+    " elements prop props field fields syntax notation group parameter parameters argument"
+    " arguments placeholder annotation decorator suffix option flag type types"
+)
+"""What a name in brackets belongs to where it is a name of code, as in "the [server] section"."""
+
+MARKUP_NAMES: Final = words(
+    "title summary details label option time path link item name description style code data"
+    " section style text image line type value field file id slot template output object"
+)
+"""Names that elements of pages, drawings and feeds have."""
+
+TYPE_NAMES: Final = words(
+    "string str int integer bool boolean float double char void any object number byte long short"
+    " unknown never null undefined array list dict map set tuple bytes date datetime uint8 int32"
+    " int64 i32 i64 u8 u32 u64 f32 f64 usize uuid decimal"
+)
+"""Types of programming languages."""
+
+WRITTEN_TYPES: Final = frozenset({"string", "str"})
+"""What a schema writes for a text, and what is no text about any work."""
 
 MODIFIERS: Final = words(
     "short brief specific exact main key next previous current suggested relevant optional new old"
@@ -434,9 +585,42 @@ LISTED: Final = words(
         "not tested",
         "decision needed",
         "n/a",
+        "option a",
+        "option b",
+        "option c",
+        "option 1",
+        "option 2",
     }
 )
 """What templates offer as choices."""
+
+CHOSEN: Final = words(
+    "pass fail passed failed success failure complete partial blocked checkpoint high medium low"
+    " critical created modified deleted incomplete"
+)
+"""What templates offer as choices with a slash between, and nothing else is written so."""
+
+NUMBERED: Final = words(
+    "action decision question finding requirement constraint insight concern blocker deliverable"
+    " criterion recommendation takeaway gap risk item"
+)
+"""What lists of templates number: `action 1`, `finding 2`."""
+
+NOTHING: Final = words(
+    "none n/a nothing keine keiner nichts aucun aucune rien ninguno ninguna nenhum nenhuma nessuno"
+    " geen нет 无 なし"
+)
+"""What stands first in the choice between nothing and a description."""
+
+HELD: Final = frozenset({"summary"})
+"""What a file may hold, and any other field may not: `<file path="SUMMARY.md">Summary</file>`."""
+
+DESCRIBED: Final = words(
+    "description explanation reason reasons rationale details summary blocker blockers issues"
+    " beschreibung begründung grund blockierung descripción motivo razón descrição descrizione"
+    " raison описание причина 描述 原因 説明 理由"
+)
+"""What a single word after nothing may ask for; others are types in code."""
 
 COUNTED: Final = words(
     "passed failed skipped passing failing pass fail changed tests test of out total errors"
@@ -456,5 +640,5 @@ NUMBERS: Final = words(
 )
 """What the names of numbers hold."""
 
-SHAS: Final = frozenset({"abc1234", "1234567", "xxxxxxx"})
+SHAS: Final = words("abc1234 1234567 xxxxxxx abcdef1 abcdef0 0123456 sha hash")
 """What templates write for the hash of a commit."""

@@ -18,7 +18,13 @@ from goop_mcp.validation.escaping import XML_BLANKS, visible, without_emphasis
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.template_phrases import Prose
-from goop_mcp.validation.template_text import MARKS, suspects, template_text, value_kind
+from goop_mcp.validation.template_text import (
+    MARKS,
+    ValueKind,
+    suspects,
+    template_text,
+    value_kind,
+)
 
 __all__ = [
     "Element",
@@ -271,13 +277,14 @@ class XmlValueReader:
         for element in root.iter(etree.Element):
             text = element.text
             if text and text.strip() in suspected:
-                # The text of a file that has its path in an attribute describes it.
-                name = "" if element.attrib else str(element.tag)
-                self._template_text(text, element, "text()" if len(element) else "", name)
+                kind = value_kind(str(element.tag), has_attributes=bool(element.attrib))
+                self._template_text(text, element, "text()" if len(element) else "", kind)
 
             for name, value in element.attrib.items():
-                if str(value).strip() in suspected:
-                    self._template_text(str(value), element, f"@{name}", str(name))
+                text = str(value).strip()
+                # A single word of a template's prose is a name in an attribute: `to="description"`.
+                if text in suspected and not (text.isalpha() and text in self.rules.prose.phrases):
+                    self._template_text(text, element, f"@{name}", value_kind(str(name)))
 
             tail = element.tail
             if (
@@ -286,10 +293,10 @@ class XmlValueReader:
                 and element is not root
                 and (parent := element.getparent()) is not None
             ):
-                self._template_text(tail, parent, "text()", "")
+                self._template_text(tail, parent, "text()", ValueKind.TEXT)
 
-    def _template_text(self, value: str, element: Element, step: str, name: str) -> None:
-        weight = template_text(value, value_kind(name), self.rules.prose)
+    def _template_text(self, value: str, element: Element, step: str, kind: ValueKind) -> None:
+        weight = template_text(value, kind, self.rules.prose)
         if weight is None:
             return
 

@@ -41,6 +41,15 @@ _PASS = re.compile(
 _FAIL = re.compile(r"\b(?:fail|failed|fails|failing|failure)\b|\u2717|\u274c", re.IGNORECASE)
 # What stands after the slots of a line in the form that is handed out.
 _AFTER_SLOTS = (", or - none", ", or none", ", one line for each check, or n/a")
+_KINDS = {
+    "SUMMARY": ValueKind.SUMMARY,
+    "ARTIFACTS": ValueKind.CONTENT,
+    "VERIFICATION": ValueKind.ACCOUNT,
+    "NEXT": ValueKind.PLAN,
+}
+_LISTS = frozenset({"ARTIFACTS", "VERIFICATION"})
+"""The sections whose lines begin with a name."""
+
 _PROSE = frozenset(
     {
         "md",
@@ -94,19 +103,22 @@ def is_nothing(text: str) -> bool:
     return not bare or _NOTHING.match(bare) is not None
 
 
-def template_weight(text: str) -> Severity | None:
-    """Return the severity of template text in `text`, a line or a section; None without any."""
+def template_weight(text: str, section: str) -> Severity | None:
+    """Return the severity of template text in `text`, a line of `section` or all of it, or None."""
     bare = text.strip("* ")
     for after in _AFTER_SLOTS:
         bare = bare.removesuffix(after)
 
-    # The line is tested as a whole, then its path alone: `src/[name].ts` is a slot or the name of a
+    # The line is tested as a whole, then its parts: `src/[name].ts` is a slot or the name of a
     # route, and only the rules for paths distinguish them.
-    weight = template_text(bare, prose=SECTIONS_PROSE)
+    kind = _KINDS.get(section, ValueKind.TEXT)
+    weight = template_text(bare, kind, SECTIONS_PROSE)
     path, description = _at_dash(bare)
     path = path.strip("` ") if description else path
     if weight is None and " " not in path and (description or "/" in path):
         weight = template_text(path, ValueKind.PATH, SECTIONS_PROSE)
+    if weight is None and description and section in _LISTS:
+        weight = template_text(description, kind, SECTIONS_PROSE)
     return weight
 
 

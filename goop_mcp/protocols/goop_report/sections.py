@@ -346,7 +346,7 @@ class _SectionReader:
             for line in lines_of(self._text, section.start, section.end)
             if not line.fenced
         ]
-        weights = {line: template_weight(line) for line in (*lines, content)}
+        weights = {line: template_weight(line, name) for line in (*lines, content)}
         for rule in (PLACEHOLDER_LEFT, SLOT_IN_TEXT):
             slot = next((line for line, weight in weights.items() if weight is rule.lenient), None)
             if slot is not None:
@@ -362,7 +362,7 @@ class _SectionReader:
         content = self._content("STATUS")
         if section is None or not content:
             return None
-        if _CHOICE.search(content) or template_weight(content) is Severity.ERROR:
+        if _CHOICE.search(content) or template_weight(content, "STATUS") is Severity.ERROR:
             message = (
                 f"template text left in ## STATUS: {excerpt(content, 60)!r}; expected the one word"
                 " that is true"

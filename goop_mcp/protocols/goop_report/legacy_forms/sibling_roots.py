@@ -16,6 +16,7 @@ from goop_mcp.protocols.goop_report.model import Check, Extension, Handoff, Repo
 from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader
 from goop_mcp.protocols.goop_report.rules.legacy_forms import OTHER_ROOT
 from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD
+from goop_mcp.protocols.goop_report.rules.values import PLACEHOLDER_LEFT, SLOT_IN_TEXT
 from goop_mcp.protocols.goop_report.values import ReportValueReader, clean
 from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import Expectations
@@ -186,7 +187,11 @@ def _sibling_reader(
         agent, outcome = sibling.statuses.get(native, (None, None))
         values = ReportValueReader()
         values.template_texts(root)
-        problems = values.problems
+        # The form requires nothing but a status, so that only a slot shows a copied form.
+        problems = [
+            Problem(PLACEHOLDER_LEFT, each.hit) if each.rule is SLOT_IN_TEXT else each
+            for each in values.problems
+        ]
         if outcome is None:
             problems.append(
                 unknown_status(native, tuple(sibling.statuses), f"/{root.tag!s}/status")
