@@ -72,11 +72,13 @@ speckit/criterion-contradicts-status|warning|error|S-37 S-38 S-40 S-42
 speckit/value-out-of-range|warning|error|S-10 S-36 S-37 S-39
 speckit/step-is-itself|warning|error|S-11 S-26
 speckit/check-contradicts-itself|error|error|S-38
+speckit/text-contradicts-status|error|error|S-13
 speckit/check-without-result|warning|error|S-38
 factory/success-with-error|error|error|F-10
 factory/success-with-questions|error|error|F-10
 factory/issues-without-verdict|error|error|F-10
 factory/check-contradicts-itself|error|error|F-10
+factory/text-contradicts-status|error|error|F-10
 factory/check-without-result|warning|error|F-10
 factory/summary-contradicts-status|warning|error|F-10
 speckit/bad-task-id|warning|warning|S-35

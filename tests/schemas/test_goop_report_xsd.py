@@ -70,6 +70,7 @@ BEYOND_STRUCTURE = {
     "goop_report/no-next-action",
     "goop_report/phase-mismatch",
     "goop_report/summary-contradicts-status",
+    "goop_report/text-contradicts-status",
     "goop_report/verification-missing",
 }
 

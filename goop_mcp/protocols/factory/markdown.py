@@ -88,6 +88,7 @@ _JUDGED = frozenset(
         "factory/no-questions",
         "factory/vague-summary",
         "factory/summary-contradicts-status",
+        "factory/text-contradicts-status",
         "factory/blocking-without-issues",
         "factory/pass-with-issues",
     }

@@ -93,6 +93,7 @@ _JUDGED = frozenset(
         "goop_report/complete-with-blocker",
         "goop_report/complete-with-failed-check",
         "goop_report/summary-contradicts-status",
+        "goop_report/text-contradicts-status",
         "goop_report/blocked-without-blocker",
         "goop_report/check-contradicts-itself",
         "goop_report/check-without-result",

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 from goop_mcp.protocols.factory.claims import CHECK_TEXTS, PASSED, added_checks
 from goop_mcp.protocols.factory.model import CriticVerdict, Reply, Status
-from goop_mcp.validation.check_texts import TextFlaw, admitted_in, judge_claim, summary_failure
+from goop_mcp.validation.check_texts import TextFlaw, admitted_in, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.rules import Example, Problem, RuleList
+from goop_mcp.validation.stated_failures import judge_check, stated_failure, stated_in_summary
 
 __all__ = ["CONTRADICTION_RULES", "checks_without_result"]
 
@@ -40,7 +41,7 @@ def _passed_checks(reply: Reply) -> Iterator[list[_JudgedText]]:
         status = check.get("status")
         if check.get("passed") is True or (isinstance(status, str) and status.lower() in PASSED):
             yield [
-                _JudgedText(name, f"{pointer}/{field}", text, judge_claim(text))
+                _JudgedText(name, f"{pointer}/{field}", text, judge_check(text))
                 for field in CHECK_TEXTS
                 if isinstance(text := check.get(field), str)
             ]
@@ -244,12 +245,51 @@ def _summary_contradicts_status(reply: Reply, _expected: Expectations) -> Hit | 
         reply.status is not Status.SUCCESS
         or reply.verdict is CriticVerdict.BLOCKING
         or not reply.summary
+        or stated_in_summary(reply.summary) is not None
         or (admitted := admitted_in(reply.summary)) is None
     ):
         return None
     return _contradiction(
         f"the summary says {excerpt(admitted, 60)!r}", "/summary", excerpt(reply.summary)
     )
+
+
+@CONTRADICTION_RULES.rule(
+    id="factory/text-contradicts-status",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches=(
+        "success, and the summary or the description of a deliverable begins with the statement"
+        " that the work failed or is not done"
+    ),
+    why=(
+        "The orchestrator goes on with a success. Only fixed forms decide, such as `Could not"
+        " create …`, `Not implemented yet`, `❌ …`."
+    ),
+    fix='Report "status": "failure", or describe what the deliverable holds.',
+    requirements=("F-10",),
+    example=Example(
+        good='"description": "Complete system architecture with 4 agents"',
+        bad='"description": "Could not create the architecture"',
+        reply=FACTORY_REPLY,
+    ),
+)
+def _text_contradicts_status(reply: Reply, _expected: Expectations) -> list[Hit] | None:
+    if reply.status is not Status.SUCCESS or reply.verdict is CriticVerdict.BLOCKING:
+        return None
+
+    stated = [
+        (f"/deliverables/{at}/description", each.description, stated_failure(each.description))
+        for at, each in enumerate(reply.deliverables or ())
+        if each.description
+    ]
+    summary = reply.summary or ""
+    stated.insert(0, ("/summary", summary, stated_in_summary(summary)))
+    return [
+        _contradiction(f"the text says {failure!r}", path, excerpt(text))
+        for path, text, failure in stated
+        if failure is not None
+    ]
 
 
 CHECK_WITHOUT_RESULT = CONTRADICTION_RULES.add(

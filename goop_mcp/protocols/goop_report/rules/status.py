@@ -6,6 +6,7 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
+from goop_mcp.validation.stated_failures import reviews, stated_failure, stated_in_summary
 
 __all__ = ["STATUS_RULES", "UNKNOWN_STATUS"]
 
@@ -117,6 +118,7 @@ def _complete_with_blocker(report: Report, _expected: Expectations) -> Hit | Non
         report.status is not Status.COMPLETE
         or report.handoff is None
         or report.handoff.blockers is None
+        or stated_failure(report.handoff.blockers) is not None
     ):
         return None
 
@@ -151,6 +153,9 @@ def _summary_contradicts_status(report: Report, _expected: Expectations) -> Hit 
     # "COMPLETE: Task fully finished, verified" (Status Values)
     if report.status is not Status.COMPLETE or not report.summary:
         return None
+    # The whole summary is the statement, which is an error.
+    if stated_in_summary(report.summary, of_others=reviews(report.agent)) is not None:
+        return None
     admitted = admitted_in(report.summary)
     if admitted is None:
         return None
@@ -162,6 +167,64 @@ def _summary_contradicts_status(report: Report, _expected: Expectations) -> Hit 
         path="/goop_report/summary",
         found=excerpt(report.summary),
     )
+
+
+@STATUS_RULES.rule(
+    id="goop_report/text-contradicts-status",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches=(
+        "COMPLETE, and the summary, the text of a file, the next action or the blockers begin with"
+        " the statement that the work failed or is not done"
+    ),
+    why=(
+        "The router goes on with what is complete. Only fixed forms decide, such as `Could not"
+        " add …`, `Not implemented yet`, `❌ …`; a text about a message, an earlier state or"
+        " another way that was found is none."
+    ),
+    fix="Report PARTIAL or BLOCKED, or describe what is there now.",
+    requirements=("G-47",),
+    example=Example(
+        good=">Login endpoint</file>",
+        bad=">Could not add the login endpoint</file>",
+        reply=COMPLETE_REPLY,
+    ),
+)
+def _text_contradicts_status(report: Report, _expected: Expectations) -> list[Hit] | None:
+    # "COMPLETE: Task fully finished, verified" (Status Values)
+    if report.status is not Status.COMPLETE:
+        return None
+
+    of_others = reviews(report.agent)
+    summary = report.summary or ""
+    stated = [("/goop_report/summary", summary, stated_in_summary(summary, of_others=of_others))]
+    files = report.artifacts.files if report.artifacts is not None else ()
+    for number, file in enumerate(files, 1):
+        text = file.description or ""
+        path = f"/goop_report/artifacts/files/file[{number}]"
+        stated.append((path, text, stated_failure(text, of_others=of_others)))
+
+    handoff = report.handoff
+    if handoff is not None:
+        action = handoff.next_action
+        ahead = {
+            "/goop_report/handoff/next_action": (action.text if action is not None else "") or "",
+            _BLOCKERS: handoff.blockers or "",
+        }
+        stated += [
+            (path, text, stated_failure(text, ahead=True, of_others=of_others))
+            for path, text in ahead.items()
+        ]
+
+    return [
+        Hit(
+            message=f"status is COMPLETE, but the text says {failure!r}; expected both to agree",
+            path=path,
+            found=excerpt(text),
+        )
+        for path, text, failure in stated
+        if failure is not None
+    ]
 
 
 @STATUS_RULES.rule(

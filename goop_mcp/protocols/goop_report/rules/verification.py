@@ -1,11 +1,12 @@
 """Rules about `<verification>`: the checks that were run."""
 
 from goop_mcp.protocols.goop_report.model import Report, Status
-from goop_mcp.validation.check_texts import judge_claim, judge_summary, summary_failure
+from goop_mcp.validation.check_texts import judge_summary, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, Problem, RuleList
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
+from goop_mcp.validation.stated_failures import judge_check
 
 __all__ = ["VERIFICATION_RULES"]
 
@@ -88,11 +89,13 @@ def _verification_missing(report: Report, expected: Expectations) -> Hit | None:
     strict=Severity.ERROR,
     catches=(
         'passed="true", and the text counts failures, errors or a non-zero exit code, or counts'
-        " that do not add up; also a summary that says the opposite of the checks"
+        " that do not add up, or begins with the statement of a failure such as `❌ build broken`;"
+        " also a summary that says the opposite of the checks"
     ),
     why=(
-        "The router goes on with what passed. Only counts and fixed forms of test runners decide,"
-        " never the word failed; names, paths, quotations and earlier runs are left out."
+        "The router goes on with what passed. Only counts, fixed forms of test runners and fixed"
+        " statements decide, never the word failed; names, paths, quotations and earlier runs are"
+        " left out."
     ),
     fix=(
         "Run the check again and report its result; as long as something fails, write"
@@ -109,7 +112,7 @@ def _contradicting_checks(report: Report, _expected: Expectations) -> list[Hit |
     # nothing
     found: list[Hit | Problem] = []
     for number, check in enumerate(report.verification or (), 1):
-        claim = judge_claim(check.evidence) if check.passed else None
+        claim = judge_check(check.evidence) if check.passed else None
         if claim is None:
             continue
 

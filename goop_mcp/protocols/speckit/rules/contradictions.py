@@ -7,11 +7,12 @@ from goop_mcp.protocols.speckit.model import Response, Status, Values, plain_age
 from goop_mcp.protocols.speckit.result_values import items, number, section
 from goop_mcp.protocols.speckit.rules.gates import is_unfinished
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, TEST_REPLY
-from goop_mcp.validation.check_texts import TextFlaw, judge_claim, parse_result
+from goop_mcp.validation.check_texts import TextFlaw, parse_result
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_strings import escape_pointer
 from goop_mcp.validation.rules import Example, Problem, RuleList
+from goop_mcp.validation.stated_failures import judge_check, stated_failure
 
 __all__ = ["CONTRADICTION_RULES", "checks_without_result"]
 
@@ -27,6 +28,7 @@ _UNDONE_PHASES = frozenset(
 _NO_RESULTS = frozenset(
     {"command", "cmd", "name", "path", "file", "url", "tool", "runner", "report", "id", "status"}
 )
+_OWN_WORDS = ("notes", "note", "message", "summary")
 _DESCRIPTION = _NO_RESULTS | {"description", "title", "criterion"}
 
 
@@ -122,7 +124,7 @@ class _JudgedText(NamedTuple):
 
 def _judged(response: Response) -> list[_JudgedText]:
     return [
-        _JudgedText(what, path, text, judge_claim(text)) for what, path, text in _texts(response)
+        _JudgedText(what, path, text, judge_check(text)) for what, path, text in _texts(response)
     ]
 
 
@@ -370,6 +372,50 @@ def _contradicting_texts(response: Response, _expected: Expectations) -> list[Hi
         found.append(CHECK_WITHOUT_RESULT.problem(message, path=path, found=excerpt(text) or None))
 
     return found
+
+
+@CONTRADICTION_RULES.rule(
+    id="speckit/text-contradicts-status",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches=(
+        "success, and a note, a message or the change of a file begins with the statement that the"
+        " work failed or is not done"
+    ),
+    why=(
+        "The workflow goes on with a success. Only fixed forms decide, such as `Could not add …`,"
+        " `Not implemented yet`, `❌ …`; findings and reasons are left out."
+    ),
+    fix='Report "status": "error", or describe what was done.',
+    requirements=("S-13",),
+    example=Example(
+        good='"remaining_ambiguities": 0,',
+        bad='"remaining_ambiguities": 0, "notes": "Could not update the spec",',
+        reply=CLARIFY_REPLY,
+    ),
+)
+def _text_contradicts_status(response: Response, _expected: Expectations) -> list[Hit] | None:
+    result = response.result
+    if response.status is not Status.SUCCESS or not result or is_unfinished(response):
+        return None
+
+    texts = [(f"/result/{key}", result.get(key)) for key in _OWN_WORDS if key in result]
+    changes = section(result, "changes_made")
+    texts += [
+        (f"/result/changes_made/files_modified/{at}/changes", each.get("changes"))
+        for at, each in enumerate(items(changes, "files_modified") or ())
+        if isinstance(each, dict)
+    ]
+
+    return [
+        Hit(
+            message=f"status is success, but the text says {stated!r}; expected both to agree",
+            path=path,
+            found=excerpt(text),
+        )
+        for path, text in texts
+        if isinstance(text, str) and (stated := stated_failure(text)) is not None
+    ]
 
 
 CHECK_WITHOUT_RESULT = CONTRADICTION_RULES.add(
