@@ -333,10 +333,12 @@ CLAUDE_HOOKS: Final = (
     ("SessionStart", None, 10),
     ("UserPromptSubmit", None, 10),
     ("PostToolUse", "Agent|Task", 30),
+    ("PreToolUse", "SubagentHandback", 30),
 )
 """Event, matcher and seconds of each hook of Claude Code.
 
-The matchers do not select agents: the project configures which of them must report.
+The matchers do not select agents: the project configures which of them must report. Hosts without
+the tool SubagentHandback never call its hook.
 """
 
 _TASK_HOOKS: Final = (("TaskCompleted", None, 10),)

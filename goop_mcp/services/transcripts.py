@@ -14,14 +14,24 @@ from goop_mcp.evidence.activity import AgentActivity
 from goop_mcp.evidence.readers.claude_code import HOST, holds_report, read_claude_code
 from goop_mcp.services.small_files import read_end
 
-__all__ = ["Transcript", "TranscriptError", "open_transcript", "read_activity"]
+__all__ = [
+    "LATE_SECONDS",
+    "SECOND_LOOK",
+    "Transcript",
+    "TranscriptError",
+    "open_transcript",
+    "read_activity",
+]
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _HEAD = 64 * 1024
 
 # How much of a transcript is read while a host waits; one that is longer is not checked.
 _MOST_LIVE: Final = 16 * 1024 * 1024
-_LATE_SECONDS = 0.5
+LATE_SECONDS: Final = 0.5
+"""How long the last lines of a transcript are waited for."""
+SECOND_LOOK: Final = 0.04
+"""Seconds until a file that is not there is looked for once more."""
 _PAUSE = 0.02
 # The report as JSON has at most 6 bytes for each of its own, and short lines may follow it.
 _TAIL_BYTES = 256 * 1024
@@ -96,24 +106,22 @@ def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentAc
     """Return what the agent did until it sent `report`, from a transcript of `host`.
 
     Without `report` the transcript is read to its end. The host ends a turn before it has written
-    the last lines of it, so that this waits for them, at most half a second. Never raises: an
-    activity that is not complete says why.
+    the last lines of it, so that this waits for them, at most half a second; a file that is not
+    there is looked for once more. Never raises: an activity that is not complete says why.
     """
     read, ends = read_claude_code, holds_report
     # The name alone: the reader of another host need not be loaded.
     if host == "codex":
         read, ends = readers.codex.read_codex, readers.codex.ends_with_report
 
-    give_up = time.monotonic() + _LATE_SECONDS
+    give_up = time.monotonic() + LATE_SECONDS
     expected = report or ""
     tail = min(_TAIL_BYTES + _BYTES_AS_JSON * len(expected.encode("utf-8", "replace")), _MOST_LIVE)
     try:
-        while True:
-            try:
-                late = bool(expected) and not ends(read_end(path, most=tail), expected)
-            except FileNotFoundError:
-                late = True
-            if not late or time.monotonic() >= give_up:
+        if expected and not os.path.exists(path):  # noqa: PTH110 - pathlib is slow to import
+            time.sleep(SECOND_LOOK)
+        while expected and not ends(read_end(path, most=tail), expected):
+            if time.monotonic() >= give_up:
                 break
             time.sleep(_PAUSE)
 

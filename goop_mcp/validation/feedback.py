@@ -5,15 +5,16 @@ violated rules: where, what was found, what was expected, what to do. It contain
 message of a library and no echo of the reply, which would distract a model or be repeated by it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from goop_mcp.validation.envelope_rules import TOO_LARGE, TRUNCATED
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.stop_reasons import StopReason, advice_on
 
-__all__ = ["OPENING", "compose_feedback", "for_last_message"]
+__all__ = ["OPENING", "after_stop", "compose_feedback", "for_hand_back", "for_last_message"]
 
 OPENING = "Your report was not accepted."
 """The beginning of every feedback, by which hosts and tests recognize it."""
@@ -35,6 +36,16 @@ _FOR_LAST_MESSAGE = {
     _RESEND: (
         "Send your whole reply again with these fixed and nothing else changed; only your last"
         " message is handed on."
+    ),
+}
+_FOR_HAND_BACK = {
+    _SEND_ENVELOPE: (
+        "Call SubagentHandback again with your whole reply and the envelope, in this form and "
+        "filled in, at its end; only what you give to it is handed on."
+    ),
+    _RESEND: (
+        "Call SubagentHandback again with your whole reply, these fixed and nothing else changed;"
+        " only what you give to it is handed on."
     ),
 }
 _FIRST = {
@@ -94,8 +105,23 @@ def for_last_message(feedback: str) -> str:
 
     It asks to repeat the whole reply.
     """
+    return _with_instruction(feedback, _FOR_LAST_MESSAGE)
+
+
+def for_hand_back(feedback: str) -> str:
+    """Return `feedback` for an agent that hands its report back by a tool."""
+    return _with_instruction(feedback, _FOR_HAND_BACK)
+
+
+def after_stop(feedback: str, reason: StopReason | None) -> str:
+    """Return `feedback` on a reply after which the model stopped for `reason`."""
+    advice = advice_on(reason)
+    return feedback.replace(OPENING, f"{OPENING} {advice}", 1) if advice else feedback
+
+
+def _with_instruction(feedback: str, instructions: Mapping[str, str]) -> str:
     body, break_, instruction = feedback.rpartition("\n")
-    return body + break_ + _FOR_LAST_MESSAGE.get(instruction, instruction)
+    return body + break_ + instructions.get(instruction, instruction)
 
 
 def _joined(errors: Sequence[Finding]) -> Sequence[Finding]:

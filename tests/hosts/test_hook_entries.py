@@ -120,6 +120,7 @@ class OldHost:
             "prompt": words,
             "last_assistant_message": words,
             "task_subject": words,
+            "tool_input": {**recorded.get("tool_input", {}), "message": words},
         }
         return json.dumps({**recorded, **written, "cwd": str(self.machine.project)}).encode()
 

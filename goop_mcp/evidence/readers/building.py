@@ -1,6 +1,6 @@
 """Collect the entries of an activity while a reader goes through a transcript."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container
 from typing import Final, TypeAlias
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from goop_mcp.evidence.activity import (
     cut_output,
 )
 
-__all__ = ["ActivityBuilder", "is_save", "objects", "text_at", "text_of"]
+__all__ = ["ActivityBuilder", "is_save"]
 
 _LONGEST_LINE: Final = 16_384
 _LONGEST_NAME: Final = 1_000
@@ -230,22 +230,3 @@ def _find_hidden_work(
 def is_save(tool: str) -> bool:
     """Whether the tool saves a memory of goop-mcp; hosts put a prefix of their own first."""
     return tool.endswith(_SAVES)
-
-
-def objects(value: object) -> Sequence[Mapping[str, object]]:
-    """Return the objects in a list of JSON; an empty list for any other value."""
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
-
-
-def text_of(content: object) -> str:
-    """Return the text of a message's content: a string, or its blocks of text."""
-    if isinstance(content, str):
-        return content
-    texts = [each.get("text") for each in objects(content)]
-    return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def text_at(value: Mapping[str, object], key: str) -> str:
-    """Return the text under `key`, "" for any other value."""
-    text = value.get(key)
-    return text if isinstance(text, str) else ""

@@ -12,11 +12,21 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from goop_mcp.evidence.activity import AgentActivity, FileAction
-from goop_mcp.evidence.readers.building import ActivityBuilder, objects, text_at, text_of
+from goop_mcp.evidence.readers.blocks import objects, text_at, text_of
+from goop_mcp.evidence.readers.building import ActivityBuilder
+from goop_mcp.evidence.readers.hand_back import HAND_BACK_MARK, HAND_BACK_TOOL, handed_back
 from goop_mcp.evidence.readers.unknown_shapes import may_hide_work
 from goop_mcp.validation.feedback import OPENING
 
-__all__ = ["HOST", "TESTED_VERSIONS", "holds_report", "read_claude_code"]
+__all__ = [
+    "HOST",
+    "TESTED_VERSIONS",
+    "Line",
+    "begins_task",
+    "holds_report",
+    "parse_line",
+    "read_claude_code",
+]
 
 HOST: Final = "claude-code"
 
@@ -72,13 +82,16 @@ _BLOCKS: Final[Mapping[str, frozenset[str]]] = {
 _SPACED: Final = b'"type": "'
 
 
-class _Line(NamedTuple):
+class Line(NamedTuple):
+    """A line of a transcript; one of kind "notice" is neither from the agent nor to it."""
+
     number: int
     kind: Literal["assistant", "user", "notice"]
     value: Mapping[str, object]
 
     @property
     def content(self) -> object:
+        """The content of the message, a text or blocks."""
         message = self.value.get("message")
         return message.get("content") if isinstance(message, Mapping) else None
 
@@ -101,7 +114,7 @@ _KIND_OF: Final = msgspec.json.Decoder(_Kind)
 class _Transcript(NamedTuple):
     """The lines that count, and those of kinds that the reader does not know."""
 
-    lines: Sequence[_Line]
+    lines: Sequence[Line]
     unknown: Sequence[tuple[str, object]]
     problem: str
 
@@ -136,7 +149,9 @@ def read_claude_code(
         else:
             side = lines[found].side
             after = [each for each in lines[found + 1 :] if each.kind != "notice"]
-            if at_end and any(each.side == side for each in after):
+            # What is handed back is delivered at once, and the agent may go on.
+            by_text = handed_back(lines[found].content) is None
+            if at_end and by_text and any(each.side == side for each in after):
                 problem = problem or "the transcript goes on after the report"
             end = found + 1
 
@@ -166,17 +181,19 @@ def read_claude_code(
 
 
 def holds_report(content: bytes, report: str) -> bool:
-    """Whether the last line of `content` that counts is the report; for a file still written."""
+    """Whether `content` ends with the report, or holds it handed back; for a file still written."""
+    bare = _bare(report)
+    hands_back = HAND_BACK_MARK in content
     for raw in reversed(content.split(b"\n")):
-        if _may_count(raw, spaced=True):
-            line = _parse(0, raw)
-            bare = _bare(report)
-            return (
-                line is not None
-                and line.kind == "assistant"
-                and bool(bare)
-                and _bare(text_of(line.content)) == bare
-            )
+        if not _may_count(raw, spaced=True):
+            continue
+        line = parse_line(0, raw)
+        texts = _reports_in(line) if line is not None and line.kind == "assistant" else ()
+        if bare and any(_bare(text) == bare for text in texts):
+            return True
+        # After what is handed back the agent may go on.
+        if not hands_back:
+            return False
 
     return False
 
@@ -188,7 +205,7 @@ def _read_lines(content: bytes, *, from_start: bool) -> _Transcript:
     # written.
     first = 0 if from_start else 1
     unfinished = raw_lines.pop() if raw_lines else b""
-    lines: list[_Line] = []
+    lines: list[Line] = []
     unknown: list[tuple[str, object]] = []
     problem = "" if from_start else "only the end of the transcript was read"
     spaced = _SPACED in content
@@ -203,7 +220,7 @@ def _read_lines(content: bytes, *, from_start: bool) -> _Transcript:
         if not _may_count(text, spaced=spaced) and _QUEUED not in text and _is_harmless(text):
             continue
 
-        line = _parse(number, text)
+        line = parse_line(number, text)
         if line is None:
             problem = problem or f"line {number} of the transcript is damaged"
         elif line.kind != "notice" or _QUEUED in text:
@@ -212,7 +229,7 @@ def _read_lines(content: bytes, *, from_start: bool) -> _Transcript:
             unknown.append((_kind_of(line.value), line.value))
 
     if unfinished.strip():
-        last = _parse(len(raw_lines) + 1, unfinished)
+        last = parse_line(len(raw_lines) + 1, unfinished)
         if last is None:
             problem = problem or "the last line of the transcript is not whole"
         elif last.kind != "notice":
@@ -249,8 +266,8 @@ def _may_count(text: bytes, *, spaced: bool) -> bool:
     )
 
 
-def _parse(number: int, text: bytes) -> _Line | None:
-    """Return the line, of kind "notice" unless it counts; None if it is damaged."""
+def parse_line(number: int, text: bytes) -> Line | None:
+    """Return the line of this number, of kind "notice" unless it counts; None if damaged."""
     try:
         # A third of the time of json, which also reads invalid JSON: half of a surrogate pair,
         # where the host cut a text.
@@ -265,26 +282,32 @@ def _parse(number: int, text: bytes) -> _Line | None:
         return None
     match value.get("type"):
         case "assistant":
-            return _Line(number, "assistant", value)
+            return Line(number, "assistant", value)
         case "user":
-            return _Line(number, "user", value)
+            return Line(number, "user", value)
         case _:
-            return _Line(number, "notice", value)
+            return Line(number, "notice", value)
 
 
-def _find_report(lines: Sequence[_Line], report: str, *, whole: bool) -> int | None:
+def _find_report(lines: Sequence[Line], report: str, *, whole: bool) -> int | None:
     bare = _bare(report)
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at]
         if line.kind == "assistant" and bare:
-            text = _bare(text_of(line.content))
-            if text == bare or (not whole and bare in text):
+            texts = [_bare(text) for text in _reports_in(line)]
+            if bare in texts or (not whole and any(bare in text for text in texts)):
                 return at
 
     return None
 
 
-def _is_final_message(line: _Line) -> bool:
+def _reports_in(line: Line) -> Sequence[str]:
+    """Return what may be the report in a message: its text, and what it hands back."""
+    given = handed_back(line.content)
+    return (text_of(line.content), *(() if given is None else (given,)))
+
+
+def _is_final_message(line: Line) -> bool:
     """Whether the line is a message that calls no tool."""
     calls = any(each.get("type") == "tool_use" for each in objects(line.content))
     return not calls and bool(text_of(line.content).strip())
@@ -295,13 +318,13 @@ def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-def _version(lines: Sequence[_Line]) -> str:
+def _version(lines: Sequence[Line]) -> str:
     """Return the version of the host that wrote the last line, "" if unknown."""
     versions = (line.value.get("version") for line in reversed(lines))
     return next((each[:_SHOWN] for each in versions if isinstance(each, str)), "")
 
 
-def _read_line(builder: ActivityBuilder, line: _Line) -> bool:
+def _read_line(builder: ActivityBuilder, line: Line) -> bool:
     """Add what the line shows; return whether a task begins with it."""
     blocks = objects(line.content)
     if line.kind != "notice":
@@ -322,7 +345,7 @@ def _read_line(builder: ActivityBuilder, line: _Line) -> bool:
     for block in results:
         _read_result(builder, block)
 
-    if line.kind == "notice" or results or not _begins_task(line):
+    if line.kind == "notice" or results or not begins_task(line):
         return False
 
     builder.begin_task()
@@ -331,7 +354,7 @@ def _read_line(builder: ActivityBuilder, line: _Line) -> bool:
 
 
 def _note_unknown_parts(
-    builder: ActivityBuilder, line: _Line, blocks: Sequence[Mapping[str, object]]
+    builder: ActivityBuilder, line: Line, blocks: Sequence[Mapping[str, object]]
 ) -> None:
     """Note what the reader does not know of a message and what may hide work."""
     content = line.content
@@ -346,8 +369,8 @@ def _note_unknown_parts(
             builder.note_unknown(f"blocks of an unknown kind, {kind[:_SHOWN]!r}")
 
 
-def _begins_task(line: _Line) -> bool:
-    """Whether the user, or the agent that delegated, gives the agent something new to do."""
+def begins_task(line: Line) -> bool:
+    """Whether in a line "user" a person, or an agent that delegates, gives something new to do."""
     if line.value.get("isCompactSummary") is True:
         return False
 
@@ -362,10 +385,14 @@ def _begins_task(line: _Line) -> bool:
     return kind == "coordinator" or line.value.get("isMeta") is not True
 
 
-def _read_call(builder: ActivityBuilder, block: Mapping[str, object], line: _Line) -> None:
+def _read_call(builder: ActivityBuilder, block: Mapping[str, object], line: Line) -> None:
     call, name, given = block.get("id"), block.get("name"), block.get("input")
     if not isinstance(call, str) or not isinstance(name, str):
         builder.note_unknown(f"calls of an unknown form (line {line.number})")
+        return
+
+    if name == HAND_BACK_TOOL:
+        # A report, and no work.
         return
 
     given = given if isinstance(given, Mapping) else {}
@@ -453,7 +480,7 @@ def _output(text: str) -> tuple[str, bool]:
     return text, _CUT_MARK not in text
 
 
-def _notices(line: _Line) -> Iterator[tuple[str, int | None]]:
+def _notices(line: Line) -> Iterator[tuple[str, int | None]]:
     """Yield the call of each background command that ended, with its exit status if known."""
     if line.kind == "notice":
         attachment = line.value.get("attachment")

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from goop_mcp.evidence.activity import AgentActivity, FileAction
-from goop_mcp.evidence.readers.building import ActivityBuilder, text_at, text_of
+from goop_mcp.evidence.readers.blocks import text_at, text_of
+from goop_mcp.evidence.readers.building import ActivityBuilder
 from goop_mcp.evidence.readers.unknown_shapes import may_hide_work
 from goop_mcp.validation.feedback import OPENING
 

@@ -9,11 +9,18 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from goop_mcp.evidence.activity import AgentActivity, FileAction
-from goop_mcp.evidence.readers.building import ActivityBuilder, objects, text_at
+from goop_mcp.evidence.readers.blocks import objects, text_at
+from goop_mcp.evidence.readers.building import ActivityBuilder
 from goop_mcp.evidence.readers.unknown_shapes import may_hide_work
 from goop_mcp.validation.feedback import OPENING
 
-__all__ = ["HOST", "TESTED_VERSIONS", "read_opencode", "read_opencode_export"]
+__all__ = [
+    "HOST",
+    "TESTED_VERSIONS",
+    "read_opencode",
+    "read_opencode_export",
+    "stop_word_of_session",
+]
 
 HOST: Final = "opencode"
 
@@ -55,6 +62,17 @@ def read_opencode_export(content: bytes, *, report: str | None) -> AgentActivity
     if not isinstance(session, Mapping):
         return AgentActivity(host=HOST, why_incomplete="the session is not a JSON object")
     return read_opencode(session, report=report)
+
+
+def stop_word_of_session(session: Mapping[str, object]) -> str | None:
+    """Return the word for why the model stopped in the last message, None if there is none."""
+    messages = objects(session.get("messages"))
+    info = messages[-1].get("info") if messages else None
+    if not isinstance(info, Mapping):
+        return None
+    error = info.get("error")
+    name = text_at(error, "name") if isinstance(error, Mapping) else ""
+    return name or text_at(info, "finish") or None
 
 
 def read_opencode(session: Mapping[str, object], *, report: str | None) -> AgentActivity:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from goop_mcp import services
 from goop_mcp.errors import GoopError, RuleFailedError, RuleRefusedError
@@ -16,6 +16,7 @@ from goop_mcp.recording.state_folder import state_folder as own_state_folder
 from goop_mcp.services import stop_hooks
 from goop_mcp.services.held_settings import HeldSettings, KeptSession
 from goop_mcp.services.small_files import read_whole
+from goop_mcp.validation.stop_reasons import stop_reason_of
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import Evidence, EvidenceSource
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop, Judge
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
+    from goop_mcp.validation.stop_reasons import StopReason
 
 __all__ = ["EVENTS", "answer_event"]
 
@@ -42,6 +44,22 @@ _LONGEST_LINK = 4096
 _NOTIFICATION: Final = "<task-notification>"
 _TASK_ID: Final = re.compile(r"\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>")
 _MOST_NOTIFICATIONS: Final = 50
+_WITHHELD: Final = (
+    "goop-mcp: the host withheld the report of {name}, so that you have not received it. Do not"
+    " count its task as done by this result: look at what it did, or ask it again."
+)
+_FLAGGED: Final = (
+    "goop-mcp: the host delivered the report of {name} with a security warning. Read the warning"
+    " before you act on the report."
+)
+
+
+class _Reply(NamedTuple):
+    """What a host delivers of an agent, by which channel, and why the model stopped."""
+
+    text: str
+    channel: Literal["message", "call", "delivered"] = "message"
+    ending: "StopReason | None" = None
 
 
 class _Session:
@@ -142,28 +160,19 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     if not main and not policy.requires_report(event.agent_type or ""):
         return {}, ()
 
-    text, remarks = _last_message(event)
-    if text is None:
-        return {}, remarks
+    reply, unread = _last_reply(session, main=main)
+    if reply is None:
+        shown = {} if main else {_TO_THE_USER: f"goop-mcp: {unread}"}
+        return shown, (unread,)
 
     judging = stop_hooks.judging
-    turn = judging.AgentTurn(
-        agent=event.agent_type,
-        text=text,
-        main=main,
-        again=event.active,
-        # The attempts are counted for each agent and prompt: a new prompt starts at 0.
-        key=_agent_key(event, event.agent_id or "main") + (event.prompt_id or "")[:_LONGEST_ID],
-        agents=policy.agents,
-        profile=session.profile,
-        severities=policy.severities,
-    )
+    turn = _turn(session, reply, main=main)
     # Decided by the text too: a main agent in a talk with a person need not report.
     if not judging.must_report(turn, policy):
-        return {}, remarks
+        return {}, ()
 
     # Read lazily: only claims need it, and a transcript has megabytes.
-    evidence = _evidence(session, event.agent_id, event.transcript, text)
+    evidence = _evidence(session, event.agent_id, event.transcript, reply.text)
     try:
         judge, problems = _judge(session, evidence)
         outcome = judging.judge_turn(
@@ -175,8 +184,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
             evidence=evidence,
         )
     except (RuleFailedError, RuleRefusedError) as error:
-        # Few people read the host's log, but the user has to know that reports are not judged.
-        return {_TO_THE_USER: f"goop-mcp did not judge a report and allows it: {error}"}, ()
+        return _not_judged(error), ()
 
     # The reply of a main agent is on the screen already.
     unkept = () if main else _keep(session, turn, outcome)
@@ -184,8 +192,72 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
 
     return (
         {**message, **judging.hook_answer(outcome)},
-        (*remarks, *problems, *unkept, *unrecorded),
+        (*problems, *unkept, *unrecorded),
     )
+
+
+def _turn(session: _Session, reply: _Reply, *, main: bool) -> "AgentTurn":
+    """Return the turn of the event's agent, which ends with `reply`."""
+    event, policy = session.event, session.policy
+    return stop_hooks.judging.AgentTurn(
+        agent=event.agent_type,
+        text=reply.text,
+        main=main,
+        again=event.active,
+        # The attempts are counted for each agent and prompt: a new prompt starts at 0.
+        key=_agent_key(event, event.agent_id or "main") + (event.prompt_id or "")[:_LONGEST_ID],
+        agents=policy.agents,
+        profile=session.profile,
+        severities=policy.severities,
+        channel=reply.channel,
+        ending=reply.ending,
+    )
+
+
+def _answer_hand_back(session: _Session) -> tuple[Answer, _Remarks]:
+    """Refuse a report that an agent hands back by a tool, where it is not accepted.
+
+    The host delivers the first one that is not refused, and no other for the same task.
+    """
+    event, policy = session.event, session.policy
+    if event.hand_back is None or not policy.requires_report(event.agent_type or ""):
+        return {}, ()
+
+    # The transcript that the event names is that of the main agent.
+    transcript = _transcript_of(event, event.agent_id or "")
+    turn = _turn(session, _Reply(event.hand_back, "call"), main=False)
+    evidence = _evidence(session, event.agent_id, transcript, turn.text)
+    try:
+        judge, problems = _judge(session, evidence)
+        outcome = stop_hooks.judging.judge_turn(
+            turn,
+            policy,
+            attempts=_attempts(session.environment),
+            judge=judge,
+            rules=session.rules,
+            evidence=evidence,
+        )
+    except (RuleFailedError, RuleRefusedError) as error:
+        return _not_judged(error), ()
+
+    answer = stop_hooks.judging.hook_answer(outcome)
+    reason = answer.get("reason")
+    if reason is None:
+        return answer, problems
+
+    refusal = {
+        "hookEventName": event.name,
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+    }
+    shown = {_TO_THE_USER: answer[_TO_THE_USER]} if _TO_THE_USER in answer else {}
+
+    return {**shown, "hookSpecificOutput": refusal}, problems
+
+
+def _not_judged(error: GoopError) -> Answer:
+    # Few people read the host's log, but the user has to know that reports are not judged.
+    return {_TO_THE_USER: f"goop-mcp did not judge a report and allows it: {error}"}
 
 
 def _evidence(
@@ -317,21 +389,46 @@ def _record(
     return {}, ()
 
 
-def _last_message(event: HookEvent) -> tuple[str | None, _Remarks]:
-    """Return the agent's last message, from the event or else from the transcript."""
-    if event.message is not None:
-        return event.message, ()
+def _last_reply(session: _Session, *, main: bool) -> tuple[_Reply | None, str]:
+    """Return what the host delivers of the agent, None with a sentence where it cannot be read."""
+    event = session.event
+    known = event.message is not None or event.silent
+    # A main agent hands nothing back, and most of its messages are not judged.
+    if known and main and session.host != "opencode":
+        return _Reply(event.message or ""), ""
 
-    # Older versions of the host send no message with the event.
+    ending, reason = None, "the event does not hold it, and names no transcript"
     try:
-        text = hooks.transcript.last_message(event.transcript) if event.transcript else None
+        # Where the event has the message, a late line is no reason to wait.
+        ending = hooks.transcript.ending_of(
+            event.session_work, event.transcript, host=session.host, patient=not known
+        )
     except OSError as error:
-        reason = error.strerror or error
-        return None, (f"the transcript cannot be read ({reason}); the turn passed unread",)
+        reason = f"the transcript cannot be read ({error.strerror or error})"
 
-    if text is None:
-        return None, ("the event holds no message of the agent; the turn passed unread",)
-    return text, ()
+    if ending is None:
+        if known:
+            return _Reply(event.message or ""), ""
+        name = stop_hooks.judging.shown_name(event.agent_type or "the main agent")
+        return None, f"the reply of {name} passed unread: {reason}"
+
+    if ending.handed_back is not None:
+        return _Reply(ending.handed_back, "delivered"), ""
+
+    # Older versions of the host send no message with the event, and newer ones none of an agent
+    # that wrote none.
+    text = ending.message if event.message is None else event.message
+
+    return _Reply(text, ending=stop_reason_of(ending.stop_reason)), ""
+
+
+def _transcript_of(event: HookEvent, agent_id: str) -> str | None:
+    """Return the path of a subagent's transcript, None if the event does not show it."""
+    # Claude Code keeps them in a folder named like the transcript of the session.
+    folder, _, suffix = (event.transcript or "").rpartition(".")
+    if suffix != "jsonl" or not agent_id.isalnum():
+        return None
+    return f"{folder}{os.sep}subagents{os.sep}agent-{agent_id}.jsonl"
 
 
 # Cut: ids come from the host, and become names of files.
@@ -404,14 +501,37 @@ def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
     key = None if event.result_agent_id is None else _agent_key(event, event.result_agent_id)
     verified = key is not None and _attempts(session.environment).passed_unaccepted(key)
     line = None if key is None else _decisions(session.environment).take(key)
+    name = stop_hooks.judging.shown_name(agent)
+    if event.delivery == "withheld":
+        lines = [line] if line else []
+        return _context(session, "\n".join([*lines, _WITHHELD.format(name=name)])), ()
+
+    lines = [_FLAGGED.format(name=name)] if event.delivery == "flagged" else []
+    report = _handed_back_by(event) if event.elsewhere else event.result
+    remarks: _Remarks = ()
     if line is not None and not verified:
-        return _context(session, line), ()
+        lines.append(line)
+    # A report that cannot be read was judged when it was handed back.
+    elif report is not None or verified:
+        mark, remarks = _unaccepted(
+            session,
+            agent,
+            report or event.result,
+            agent_id=event.result_agent_id if verified else None,
+        )
+        lines += [mark] if mark else []
 
-    mark, remarks = _unaccepted(
-        session, agent, event.result, agent_id=event.result_agent_id if verified else None
-    )
+    return (_context(session, "\n".join(lines)) if lines else {}), remarks
 
-    return (_context(session, mark) if mark else {}), remarks
+
+def _handed_back_by(event: HookEvent) -> str | None:
+    """Return what the agent of a tool's result handed back, None if its transcript is not read."""
+    path = _transcript_of(event, event.result_agent_id or "")
+    with suppress(OSError):
+        ending = hooks.transcript.ending_of(None, path, host="claude-code", patient=False)
+        return None if ending is None else ending.handed_back
+
+    return None
 
 
 def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
@@ -504,12 +624,7 @@ def _unaccepted(
     remarks: _Remarks = ()
     # Evidence is only asked where the text alone accepts: reading a transcript takes longer.
     if verdict.accepted and agent_id is not None:
-        # Claude Code keeps the transcripts of subagents in a folder named like that of the session.
-        folder, _, suffix = (session.event.transcript or "").rpartition(".")
-        transcript = None
-        if suffix == "jsonl" and agent_id.isalnum():
-            transcript = f"{folder}{os.sep}subagents{os.sep}agent-{agent_id}.jsonl"
-
+        transcript = _transcript_of(session.event, agent_id)
         evidence = _evidence(session, agent_id, transcript, None)
         judge, remarks = _judge(session, evidence)
         verdict = (
@@ -551,6 +666,7 @@ _ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {
     "Stop": partial(_answer_stop, main=True),
     "SubagentStart": _answer_subagent_start,
     "SessionStart": _answer_session_start,
+    "PreToolUse": _answer_hand_back,
     "PostToolUse": _answer_tool_use,
     "UserPromptSubmit": _answer_prompt,
     "TaskCompleted": _answer_task,

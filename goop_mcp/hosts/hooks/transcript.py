@@ -1,9 +1,10 @@
-"""Read the transcript of an agent: its last message, and what it did.
+"""Read the transcript of an agent: how it ended, and what it did.
 
 The file is untrusted: it may be of any size, a pipe, or still being written.
 """
 
-import json
+import os
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,14 @@ from goop_mcp.evidence import readers
 from goop_mcp.evidence.activity import NO_ACTIVITY
 from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.evidence.readers.claude_code import HOST
+from goop_mcp.evidence.readers.endings import Ending, read_ending
 from goop_mcp.services.small_files import read_end
-from goop_mcp.services.transcripts import read_activity
+from goop_mcp.services.transcripts import LATE_SECONDS, SECOND_LOOK, read_activity
 
 if TYPE_CHECKING:
     from goop_mcp.services.stop_hooks.task_bases import TaskBase
 
-__all__ = ["last_message", "observe"]
+__all__ = ["ending_of", "observe"]
 
 _MOST_BYTES = 8 * 1024 * 1024
 
@@ -45,49 +47,27 @@ def observe(
     return Evidence(activity=activity, base=base.commit, changed=base.changed, began=base.began)
 
 
-def last_message(path: str) -> str | None:
-    """Return the assistant's last message, None when the end of the file holds none.
+def ending_of(
+    session: Mapping[str, object] | None, path: str | None, *, host: str, patient: bool
+) -> Ending | None:
+    """Return how the agent ended, from the session of OpenCode or else the transcript at `path`.
 
-    A transcript is JSON Lines. Each block of a message has a separate line, with the id of the
-    message. A line that is not JSON, such as one that is being written, is skipped. Raises OSError.
+    None where neither holds it: Codex writes files of another form. A host may write the last lines
+    a little later than it sends the event: with `patient` this waits for them, at most half a
+    second, and looks once more for a file that is not there. Raises OSError.
     """
-    found: list[str] = []
-    message_id: object = None
+    if session is not None:
+        return Ending(stop_reason=readers.opencode.stop_word_of_session(session))
+    if not path or host != HOST:
+        return None
 
-    # Backwards, and only until another message begins: a transcript can be very long.
-    for line in reversed(read_end(path, most=_MOST_BYTES).split(b"\n")):
-        # Cheaper than decoding every line.
-        if b'"assistant"' not in line:
-            continue
+    if patient and not os.path.exists(path):  # noqa: PTH110 - pathlib is slow to import
+        time.sleep(SECOND_LOOK)
 
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-
-        if not isinstance(entry, Mapping) or entry.get("type") != "assistant":
-            continue
-        if not isinstance(message := entry.get("message"), Mapping):
-            continue
-        if found and message.get("id") != message_id:
-            break
-
-        content = message.get("content")
-        blocks = content if isinstance(content, list) else []
-        texts = [
-            block.get("text")
-            for block in blocks
-            if isinstance(block, Mapping) and block.get("type") == "text"
-        ]
-        text = (
-            content
-            if isinstance(content, str)
-            else "\n".join(text for text in texts if isinstance(text, str))
-        )
-        if text:
-            found.append(text)
-            message_id = message.get("id")
-            if message_id is None:
-                break
-
-    return "\n".join(reversed(found)) if found else None
+    give_up = time.monotonic() + (LATE_SECONDS if patient else 0)
+    while True:
+        ending = read_ending(read_end(path, most=_MOST_BYTES))
+        has_reply = ending.message or ending.handed_back is not None
+        if has_reply or time.monotonic() >= give_up:
+            return ending
+        time.sleep(SECOND_LOOK)

@@ -4,8 +4,8 @@ A host waits for the process that loads this module, so that the values are name
 dataclass takes a millisecond each.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 from zlib import crc32
 
 from goop_mcp import redaction
@@ -13,9 +13,10 @@ from goop_mcp.protocols import FAMILIES, validate
 from goop_mcp.services.stop_hooks.attempts import Rejection, RetryDecision, TurnState, weigh
 from goop_mcp.services.stop_hooks.policy import StopPolicy
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.feedback import for_last_message
+from goop_mcp.validation.feedback import after_stop, for_hand_back, for_last_message
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.severities import NO_CHANGES, Severities
+from goop_mcp.validation.stop_reasons import StopReason
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
@@ -45,6 +46,11 @@ _WHY: Final = {
     RetryDecision.SAME_REPLY: "it sent the same reply again after it was asked {asked}",
     RetryDecision.SAME_FINDINGS: "the same is wrong again after it was asked {asked}",
 }
+_DELIVERED: Final = "the host had delivered it already"
+_STOPPED: Final[Mapping[StopReason, str]] = {
+    "token_limit": " Its last reply was cut at the token limit.",
+    "refusal": " The model refused to go on with its last reply.",
+}
 _ENDED: Final = {
     RetryDecision.LIMIT: "attempts",
     RetryDecision.SAME_REPLY: "no_progress",
@@ -59,7 +65,10 @@ class AgentTurn(NamedTuple):
     agent that talks with the person. `again` states that this message follows a request for a
     correction. `key` identifies the agent and its task among all running ones. `agents` are the
     project's name patterns of agents that report, `profile` is the form of their reports and
-    `severities` are those that the project chose.
+    `severities` are those that the project chose. `channel` is how the reply is delivered: as
+    the last message, by a call of the tool SubagentHandback, which the host can refuse, or by one
+    that it has `delivered`; the host takes one call, so that the agent is not asked again then.
+    `ending` is why the model stopped, None for an ordinary end and where the host does not say.
     """
 
     agent: str | None
@@ -70,6 +79,8 @@ class AgentTurn(NamedTuple):
     agents: tuple[str, ...] = ()
     profile: "Profile" = "0.x"
     severities: Severities = NO_CHANGES
+    channel: Literal["message", "call", "delivered"] = "message"
+    ending: StopReason | None = None
 
     @property
     def expected(self) -> Expectations:
@@ -198,7 +209,8 @@ def judge_turn(
     )
     asked, outcome, error = _count(turn, rejection, policy, attempts)
     if outcome is RetryDecision.ASK:
-        feedback = for_last_message(verdict.feedback or "")
+        form = for_hand_back if turn.channel == "call" else for_last_message
+        feedback = after_stop(form(verdict.feedback or ""), turn.ending)
         # Hosts show it to people, and keep it. To look for secrets takes a fifth of a hook, and
         # most feedback quotes nothing but a name.
         if not all(_is_plain(each.found or "") for each in verdict.of_severity(Severity.ERROR)):
@@ -207,9 +219,11 @@ def judge_turn(
 
     times = {0: "not at all", 1: "once", 2: "twice"}.get(asked, f"{asked} times")
     name = shown_name(turn.agent) if turn.agent else "the main agent"
+    why = _DELIVERED if turn.channel == "delivered" and not asked else _WHY[outcome]
+    stopped = _STOPPED[turn.ending] if turn.ending is not None else ""
     message = (
         f"goop-mcp lets the report of {name} pass although it is not accepted:"
-        f" {_WHY[outcome].format(asked=times)}. Still wrong: {describe_errors(verdict)}. The reply"
+        f" {why.format(asked=times)}.{stopped} Still wrong: {describe_errors(verdict)}. The reply"
         " is unchanged; do not count its task as done."
     )
     message = f"{message} ({error})" if error else message
@@ -269,7 +283,8 @@ def _count(
     """Return the number of requests, the decision, and a message if the number cannot be stored."""
 
     def decide(before: TurnState | None) -> tuple[TurnState, tuple[int, RetryDecision]]:
-        after, outcome = weigh(before, rejection, limit=policy.ask_again)
+        limit = 0 if turn.channel == "delivered" else policy.ask_again
+        after, outcome = weigh(before, rejection, limit=limit)
         return after, (after.asked, outcome)
 
     try:

@@ -9,7 +9,7 @@ const MOST_REQUESTS = 8 // more than a project can configure, so that an error o
 const MOST_PARENTS = 20
 const MOST_CHARACTERS = 8_000_000 // of a session that is sent to goop-mcp; of a longer one its beginning is left out
 const MOST_OF_A_TEXT = 20_000
-const RESULT = /<task_result>\n?([\s\S]*?)\n?<\/task_result>/
+const RESULT = /<task_result>\n?([\s\S]*)<\/task_result>/ // up to the last end: agents write about such marks
 
 export const GoopPlugin = async ({ client, directory }, options = {}) => {
   let command = options.command ?? ["goop-mcp"]
@@ -151,7 +151,7 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
         agent_id: sessionID,
         agent_type: agent,
       }
-      const { reply, note, next } = await settle(event, agent, sessionID, found[1])
+      const { reply, note, next } = await settle(event, agent, sessionID, found[1].replace(/\n$/, ""))
       const lines = [`<task_result>\n${reply}\n</task_result>`, note && `<goop_check>${note}</goop_check>`, next]
       const result = lines.filter(Boolean).join("\n")
       out.output = out.output.replace(RESULT, () => result) // a function, because a reply may hold $&
@@ -174,7 +174,8 @@ const workOf = (version, messages) => {
   const kept = []
   let left = MOST_CHARACTERS
   for (const message of messages.toReversed()) {
-    const shown = { info: { role: message.info.role }, parts: message.parts.map(shorten).filter(Boolean) }
+    const { role, finish, error } = message.info // what shows why the model stopped
+    const shown = { info: { role, finish, error: error && { name: error.name } }, parts: message.parts.map(shorten).filter(Boolean) }
     left -= JSON.stringify(shown).length
     if (left < 0) break
     kept.unshift(shown)

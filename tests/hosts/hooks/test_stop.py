@@ -194,7 +194,7 @@ def test_the_message_is_read_from_the_transcript_when_the_host_leaves_it_out(
     transcript = tmp_path / "agent.jsonl"
     words = [
         *map(json.dumps, lines),
-        '{"type": "user", "message": {"content": "x"}}',
+        '{"type": "system", "message": {"content": "x"}}',
         '{"type": "assistant", "mess',
     ]
     transcript.write_text("\n".join(words), encoding="utf-8")
@@ -231,11 +231,14 @@ def test_a_large_transcript_is_read_from_its_end(host: Host, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("transcript", ["", "nowhere.jsonl", "."])
-def test_a_turn_without_any_message_passes_and_is_logged(host: Host, transcript: str) -> None:
+def test_a_turn_that_cannot_be_read_passes_and_the_person_learns_it(
+    host: Host, transcript: str
+) -> None:
     answer = host.send(
         "SubagentStop", last_assistant_message=None, agent_transcript_path=transcript
     )
-    assert answer.ended.out == ""
+    assert answer.passed
+    assert "the reply of goop-executor passed unread" in answer.message
     assert "passed unread" in answer.ended.err
 
 
