@@ -151,7 +151,12 @@ class AcpAgent:
                 cost=cost,
             )
 
-        return Reply(text=answer.text, usage=usage, conversation_id=self.session)
+        return Reply(
+            text=answer.text,
+            usage=usage,
+            conversation_id=self.session,
+            stop_reason=reason if isinstance(reason, str) else None,
+        )
 
     async def _call_on_start(self, pid: int) -> None:
         starting = None if self.on_start is None else self.on_start(pid)

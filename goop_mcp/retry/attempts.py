@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from goop_mcp import redaction
 from goop_mcp.errors import GoopError
@@ -12,6 +12,7 @@ from goop_mcp.retry.replies import Usage, Way
 from goop_mcp.validation.envelope_rules import AMBIGUOUS, TOO_LARGE
 from goop_mcp.validation.findings import Repair, Severity
 from goop_mcp.validation.plain_values import model_from, plain_values
+from goop_mcp.validation.stop_reasons import StopReason
 from goop_mcp.validation.verdict import Envelope, Verdict
 
 __all__ = [
@@ -42,6 +43,11 @@ CANCELLED = "the call was cancelled"
 
 LONG_REPLY = 100_000
 """Characters: to look at a longer reply takes longer than other tasks should have to wait."""
+
+_ENDED_EARLY: Final[Mapping[StopReason, str]] = {
+    "token_limit": "; it was cut at the token limit",
+    "refusal": "; the model refused to go on with it",
+}
 
 # Of the longest earlier envelope: a reply this short is likely to say less, not to say it better.
 _GIVEN_UP = 0.2
@@ -88,7 +94,8 @@ class Attempt:
     judging. `usage` is None where nothing is known; a call that failed has one too where its
     failure carries it. `fallback` marks the answer of a fallback. `conversation_id` is the session
     or thread that the agent named. `retry_at` is when the call may be repeated, in seconds since
-    1970, where its failure named a time.
+    1970, where its failure named a time. `stop_reason` is why the model stopped, None for an
+    ordinary end and where the agent does not say.
     """
 
     message: str = field(repr=False)
@@ -103,6 +110,7 @@ class Attempt:
     fallback: bool = False
     conversation_id: str | None = None
     retry_at: float | None = None
+    stop_reason: StopReason | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attempt as JSON values, all texts included; `from_dict` restores it."""
@@ -128,9 +136,11 @@ class Attempt:
             "fallback": self.fallback,
             "conversation_id": self.conversation_id,
         }
-        # Nearly no failure names one.
+        # Nearly no failure names a time, and nearly no reply ends early.
         if self.retry_at is not None:
             values["retry_at"] = self.retry_at
+        if self.stop_reason is not None:
+            values["stop_reason"] = self.stop_reason
 
         return values
 
@@ -303,6 +313,16 @@ class Outcome:
         return self.text if prose in self.text else f"{prose}\n\n{self.text}"
 
     @property
+    def stop_reason(self) -> StopReason | None:
+        """Why the model stopped in the last reply.
+
+        None for an ordinary end and where the agent does not say.
+        """
+        return next(
+            (each.stop_reason for each in reversed(self.attempts) if each.reply is not None), None
+        )
+
+    @property
     def usage(self) -> Usage:
         """What is known of what all attempts used together, those that failed included.
 
@@ -339,6 +359,7 @@ class NotAcceptedError(GoopError):
         last = outcome.attempts[-1] if outcome.attempts else None
         rules = sorted({rule for rule, _ in last.findings_key})[:5] if last else []
         what = f"; the last reply broke {', '.join(rules)}" if rules else ""
+        ended = _ENDED_EARLY[last.stop_reason] if last and last.stop_reason is not None else ""
         # What an agent or a program says of its failure may hold anything, and errors are logged.
         failed = redaction.redact(last.error).text if last and last.error else None
         tail = f"; the last call failed: {failed}" if failed else ""
@@ -347,8 +368,8 @@ class NotAcceptedError(GoopError):
 
         count = "1 attempt" if len(outcome.attempts) == 1 else f"{len(outcome.attempts)} attempts"
         super().__init__(
-            f"no acceptable reply after {count} ({outcome.stopped_because}){what}{tail}; outcome"
-            " has every attempt"
+            f"no acceptable reply after {count} ({outcome.stopped_because}){what}{ended}{tail};"
+            " outcome has every attempt"
         )
 
 

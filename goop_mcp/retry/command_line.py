@@ -63,6 +63,8 @@ class Answer:
     """The answer of a program: its text, and the session to continue in, None without one.
 
     `sums_cost`: the cost in `usage` is that of the whole session so far, not of this answer.
+    `stop_reason` is why the model stopped, in the word of its interface, None where the program
+    does not say.
     """
 
     text: str = field(repr=False)
@@ -70,6 +72,7 @@ class Answer:
     session: str | None = None
     usage: Usage | None = None
     sums_cost: bool = False
+    stop_reason: str | None = None
 
 
 @dataclass(slots=True, weakref_slot=True, kw_only=True)
@@ -132,7 +135,12 @@ class CommandLineAgent:
         self.session, self._unanswered = answer.session, None
         self._history = f"{text}\n\nYou answered:\n\n{answer.text}\n\n"
 
-        return Reply(text=answer.text, usage=self._used(answer), conversation_id=answer.session)
+        return Reply(
+            text=answer.text,
+            usage=self._used(answer),
+            conversation_id=answer.session,
+            stop_reason=answer.stop_reason,
+        )
 
     def _used(self, ended: "Answer | CommandFailedError") -> Usage | None:
         """Return what one call used, where the program gives the cost of the session so far."""
@@ -373,7 +381,13 @@ def _read_claude(output: str) -> Answer:
 
     text = result.get("result")
     if not result.get("is_error") and isinstance(text, str):
-        return Answer(text=text, session=session, usage=usage, sums_cost=sums_cost)
+        return Answer(
+            text=text,
+            session=session,
+            usage=usage,
+            sums_cost=sums_cost,
+            stop_reason=_text(result.get("stop_reason")),
+        )
 
     subtype = _text(result.get("subtype")) or "no subtype"
     why = text if isinstance(text, str) and text else subtype
@@ -408,7 +422,7 @@ def _read_opencode(output: str) -> Answer:
     """
     events = [_parsed(line, "opencode") for line in output.splitlines() if line.startswith("{")]
     steps: list[list[str]] = [[]]
-    usage, failure = None, None
+    usage, failure, reason = None, None, None
 
     for event in events:
         part = json_object(event.get("part"))
@@ -420,6 +434,7 @@ def _read_opencode(output: str) -> Answer:
         elif event.get("type") == "step_finish":
             used = _used_in_step(part)
             usage = used if usage is None else usage + used
+            reason = _text(part.get("reason"))
         elif event.get("type") == "error":
             failure = json_object(event.get("error"))
 
@@ -445,7 +460,7 @@ def _read_opencode(output: str) -> Answer:
     # Steps after the last text only called tools.
     text = next(("\n".join(step) for step in reversed(steps) if step), "")
 
-    return Answer(text=text, session=session, usage=usage)
+    return Answer(text=text, session=session, usage=usage, stop_reason=reason)
 
 
 def _read_codex(output: str) -> Answer:

@@ -45,6 +45,7 @@ from goop_mcp.retry.telemetry import (
     start_call_span,
     within,
 )
+from goop_mcp.validation.stop_reasons import stop_reason_of
 
 __all__ = ["UNCOUNTED", "RetryLoop", "outcome_of"]
 
@@ -349,6 +350,7 @@ class RetryLoop:
                 fallback=fallback,
                 conversation_id=None if reply is None else reply.conversation_id,
                 retry_at=retry_at,
+                stop_reason=None if reply is None else stop_reason_of(reply.stop_reason),
             )
             self.attempts.append(attempt)
 

@@ -6,7 +6,7 @@ from goop_mcp.protocols import RULES
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Message, Way
 from goop_mcp.validation.envelope_rules import TRUNCATED
-from goop_mcp.validation.feedback import OPENING
+from goop_mcp.validation.feedback import OPENING, after_stop
 from goop_mcp.validation.findings import Finding, Severity
 
 __all__ = ["ask_again"]
@@ -59,7 +59,8 @@ def _fresh(task: str, replies: Sequence[Attempt]) -> str:
         )
         return f"{task}\n\n{instruction}"
 
-    lines = list(dict.fromkeys(map(_to_mind, errors)))[:_MOST_FIXES]
+    short = [_KEEP_SHORT] if replies[-1].stop_reason == "token_limit" else []
+    lines = list(dict.fromkeys([*short, *map(_to_mind, errors)]))[:_MOST_FIXES]
 
     return "\n".join(
         [
@@ -93,6 +94,7 @@ def _feedback(replies: Sequence[Attempt]) -> str:
     """
     verdict = replies[-1].verdict
     feedback = (verdict.feedback if verdict is not None else None) or ""
+    feedback = after_stop(feedback, replies[-1].stop_reason)
     if len(replies) == 1:
         return feedback
 

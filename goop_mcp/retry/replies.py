@@ -99,13 +99,16 @@ class Reply:
     """What an agent answered.
 
     `usage` is None where the agent does not say what it used. `conversation_id` names the session
-    or thread in which it answered, where there is one.
+    or thread in which it answered, where there is one. `stop_reason` is why the model stopped, in
+    the word of its interface, such as "max_tokens" or "length"; an agent that is asked again learns
+    that its reply was cut. None where that is unknown.
     """
 
     text: str = field(repr=False)
     _: KW_ONLY
     usage: Usage | None = None
     conversation_id: str | None = None
+    stop_reason: str | None = None
 
 
 class Conversation(Protocol):

@@ -23,6 +23,7 @@ from goop_mcp.retry.strategy import Stop, next_step
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.stop_reasons import stop_reason_of
 from goop_mcp.validation.verdict import Tier
 
 if TYPE_CHECKING:
@@ -145,11 +146,13 @@ class Review:
         last: bool = False,
         usage: Usage | None = None,
         conversation_id: str | None = None,
+        stop_reason: str | None = None,
     ) -> str | None:
         """Judge `reply`; return what to send back to the agent, None when the review has ended.
 
         `last` says that the framework will not ask again; `usage` is what the reply used and
-        `conversation_id` the session it came from, None where the framework does not say. Raises
+        `conversation_id` the session it came from, `stop_reason` the word of the model's interface
+        for why it stopped, None where the framework does not say. Raises
         NotAcceptedError when the review ends without an accepted reply and the policy says "raise",
         RuntimeError when it had ended before, TypeError for a reply that is not text.
         """
@@ -157,7 +160,9 @@ class Review:
         if usage is not None:
             self._budget.spend(usage)
 
-        attempt = self._attempt(reply=reply, usage=usage, conversation_id=conversation_id)
+        attempt = self._attempt(
+            reply=reply, usage=usage, conversation_id=conversation_id, stop_reason=stop_reason
+        )
         because = self._judge_next(attempt, last=last)
         if because is None:
             return self._message.text
@@ -167,7 +172,9 @@ class Review:
             raise NotAcceptedError(self.outcome) from self.outcome.failure
         return None
 
-    def recall(self, reply: str, *, usage: Usage | None = None) -> None:
+    def recall(
+        self, reply: str, *, usage: Usage | None = None, stop_reason: str | None = None
+    ) -> None:
         """Judge a reply of an earlier review of this conversation again, without its cost.
 
         Where it ends the review nobody is notified and nothing is raised, as the earlier one did
@@ -175,7 +182,8 @@ class Review:
         """
         self._check_open()
         # The budget is left alone: what the reply cost was counted when it was heard first.
-        self._because = self._judge_next(self._attempt(reply=reply, usage=usage), last=False)
+        attempt = self._attempt(reply=reply, usage=usage, stop_reason=stop_reason)
+        self._because = self._judge_next(attempt, last=False)
 
     def settle(self, usage: Usage) -> None:
         """Count what the last reply used, where the framework reports it only afterwards."""
@@ -251,6 +259,7 @@ class Review:
         failure: Exception | None = None,
         usage: Usage | None = None,
         conversation_id: str | None = None,
+        stop_reason: str | None = None,
     ) -> Attempt:
         return Attempt(
             message=self._message.text,
@@ -261,6 +270,7 @@ class Review:
             seconds=self._clock() - self._asked_at,
             usage=usage,
             conversation_id=conversation_id,
+            stop_reason=stop_reason_of(stop_reason),
         )
 
 

@@ -11,6 +11,7 @@ them. Traits:
 - `leaves`: it starts a program in a session of its own, which does not end with it
 - `asks`: it asks for a permission at each prompt, and the report names what became of it
 - `needs-login`: it refuses new sessions before somebody logged in
+- `cut`: the model reaches its token limit in the first answer
 - `talks`: it writes text before and between the calls of tools
 """
 
@@ -131,7 +132,8 @@ class ReportingAgent:
             ),
         )
         used = Usage(total_tokens=120, input_tokens=70, output_tokens=30, cached_read_tokens=20)
-        return PromptResponse(stop_reason="end_turn", usage=used)
+        cut = "cut" in self._traits and len(heard) == 1
+        return PromptResponse(stop_reason="max_tokens" if cut else "end_turn", usage=used)
 
     async def _permission(self, session: str) -> str:
         assert self._client is not None

@@ -132,6 +132,13 @@ def test_an_answer_has_its_text_its_session_and_what_it_used(backend: str, tmp_p
     assert [each.usage.tokens for each in (first, again)] == [120, 120]
     assert [each.usage.input_tokens for each in (first, again)] == [90, 90]
     assert [each.usage.cost for each in (first, again)] == [0.25, 0.25]
+    assert first.stop_reason == "end_turn"
+
+
+@both_backends
+def test_an_answer_that_was_cut_says_so(backend: str, tmp_path: Path) -> None:
+    [first] = run(backend, lambda: talk(acp(tmp_path, "cut"), FIRST))
+    assert first.stop_reason == "max_tokens"
 
 
 @both_backends

@@ -250,3 +250,36 @@ def test_the_real_program_is_asked_again_in_its_session(tmp_path: Path) -> None:
     [outcome] = scene["outcomes"]
     assert (outcome["accepted"], outcome["replies"]) == (True, [BAD_STATUS.strip(), GOOD.strip()])
     assert outcome["tokens"] == 30
+
+
+def written(folder: Path, *content: dict[str, Any], reason: str = "end_turn") -> str:
+    """Write the transcript of an agent with one message."""
+    message = {"id": "m1", "content": list(content), "stop_reason": reason}
+    transcript = folder / "agent.jsonl"
+    line = json.dumps({"type": "assistant", "message": message})
+    transcript.write_text(f"{line}\n", encoding="utf-8")
+    return str(transcript)
+
+
+async def test_what_an_agent_handed_back_is_its_report(tmp_path: Path) -> None:
+    given = {"type": "tool_use", "id": "t", "name": "SubagentHandback", "input": {"message": GOOD}}
+    handed = {"agent_transcript_path": written(tmp_path, given)}
+    assert await answer(envelope_hooks(), event("Done.", **handed)) == {}
+    given["input"] = {"message": BAD_STATUS}
+    handed = {"agent_transcript_path": written(tmp_path, given)}
+    # The host takes no other report, so that it is not asked for again.
+    assert (
+        "not accepted" in (await answer(envelope_hooks(), event(GOOD, **handed)))["systemMessage"]
+    )
+
+
+async def test_an_agent_that_writes_nothing_is_asked_again(tmp_path: Path) -> None:
+    silent = {"agent_transcript_path": written(tmp_path)}
+    assert "empty" in (await answer(envelope_hooks(), event(None, **silent)))["reason"]
+
+
+async def test_an_agent_learns_that_its_reply_was_cut(tmp_path: Path) -> None:
+    text = {"type": "text", "text": BAD_STATUS}
+    cut = {"agent_transcript_path": written(tmp_path, text, reason="max_tokens")}
+    blocked = await answer(envelope_hooks(), event(BAD_STATUS, **cut))
+    assert "cut at the token limit: send it shorter" in blocked["reason"]

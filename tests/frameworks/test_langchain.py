@@ -447,3 +447,13 @@ def test_with_the_callback_a_run_that_is_cancelled_while_the_model_is_asked_is_r
         asyncio.run(cancelled())
 
     assert [each.stopped_because for each in outcomes] == ["cancelled"]
+
+
+def test_a_model_whose_reply_was_cut_is_asked_for_a_shorter_one() -> None:
+    cut = AIMessage(BAD_STATUS, response_metadata={"finish_reason": "length"})
+    model = ScriptedModel(replies=[cut, GOOD])
+    middleware = EnvelopeMiddleware()
+    finished = create_agent(model, middleware=[middleware]).invoke(TASK)
+    assert "cut at the token limit: send it shorter" in str(model.heard[1][-1].content)
+    outcome = middleware.outcome(finished)
+    assert [each.stop_reason for each in outcome.attempts] == ["token_limit", None]

@@ -220,3 +220,15 @@ def test_a_graph_that_a_node_runs_with_messages_of_its_own_does_not_stand_for_th
     ]
     assert not check.callback._graph_runs
     assert not check.callback._states
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{"finish_reason": "length"}, {"stop_reason": "max_tokens"}, {"stopReason": "max_tokens"}],
+)
+def test_a_model_whose_reply_was_cut_is_asked_for_a_shorter_one(metadata: dict[str, str]) -> None:
+    check = EnvelopeCheck()
+    cut = AIMessage(BAD_STATUS, response_metadata=metadata)
+    [feedback] = check({"messages": [cut]})["messages"]
+    assert "cut at the token limit: send it shorter" in feedback.content
+    assert check.outcome([cut]).stop_reason == "token_limit"

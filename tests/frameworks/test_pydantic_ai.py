@@ -346,3 +346,24 @@ async def test_the_counts_of_1200_open_conversations_are_kept(checked: Checked) 
     agent = checked(FunctionModel(answer), on_stop=outcomes.append)
     await asyncio.gather(*[agent.run("Implement it.") for _ in range(1200)])
     assert [(each.accepted, len(each.attempts)) for each in outcomes] == [(True, 2)] * 1200
+
+
+@pytest.mark.parametrize("checked", [True, False])
+async def test_a_model_whose_reply_was_cut_is_asked_for_a_shorter_one(*, checked: bool) -> None:
+    heard: list[str] = []
+
+    def reply(history: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
+        heard.append(str(history[-1]))
+        text, reason = (BAD_STATUS, "length") if len(heard) == 1 else (GOOD, "stop")
+        return messages.ModelResponse(parts=[messages.TextPart(text)], finish_reason=reason)
+
+    outcomes: list[Outcome] = []
+    model = FunctionModel(reply)
+    agent = (
+        check_output(Agent(model, retries=3), on_stop=outcomes.append)
+        if checked
+        else Agent(model, retries=3, capabilities=[EnvelopeCheck(on_stop=outcomes.append)])
+    )
+    await agent.run("Implement it.")
+    assert "cut at the token limit: send it shorter" in heard[1]
+    assert [each.stop_reason for each in outcomes[0].attempts] == ["token_limit", None]

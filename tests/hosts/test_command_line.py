@@ -538,3 +538,21 @@ def test_mistakes_about_a_program_are_named(
     with pytest.raises((CommandFailedError, TypeError)) as caught:
         run("asyncio", lambda: agent.ask(Message(message)))
     assert expected in str(caught.value)
+
+
+# The word is the last value of the programs above, which the model gives with its first reply.
+ENDS_EARLY = {
+    claude_code: CLAUDE.replace(
+        '"s1",', '"s1", "stop_reason": ["max_tokens", "end_turn"][number],'
+    ),
+    opencode: OPENCODE.replace("0.25}),\n]", '0.25, "reason": ["length", "stop"][number]}),\n]'),
+}
+
+
+@pytest.mark.parametrize("made", [claude_code, opencode])
+def test_a_program_says_why_its_model_stopped(
+    made: Callable[..., CommandLineAgent], tmp_path: Path
+) -> None:
+    outcome = asked("asyncio", made(program=program(tmp_path, ENDS_EARLY[made])))
+    assert [each.stop_reason for each in outcome.attempts] == ["token_limit", None]
+    assert "cut at the token limit: send it shorter" in outcome.attempts[1].message

@@ -1,19 +1,18 @@
 """claude-agent-sdk: hooks that keep a subagent at work until its report is accepted."""
 
-import json
 import logging
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal, Unpack, cast
+from typing import Any, Final, Literal, NamedTuple, Unpack, cast
 
 from goop_mcp.errors import PolicyError
 from goop_mcp.hosts.frameworks.open_reviews import OpenReviews
 from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.hosts.hooks.events import is_busy
+from goop_mcp.hosts.hooks.transcript import ending_of
 from goop_mcp.protocols import validate
 from goop_mcp.retry.jobs import DEFAULT_POLICY
 from goop_mcp.retry.review import ReviewOptions
-from goop_mcp.services.small_files import read_end
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 
 with needing("claude_agent_sdk", extra="claude-agent-sdk"):
@@ -30,7 +29,6 @@ Event = Mapping[str, Any]
 
 # The host cuts a ninth block in a row short, and the final text may then be lost.
 _MOST_ATTEMPTS: Final = 8
-_TAIL_BYTES: Final = 4_000_000
 
 _logger = logging.getLogger(__name__)
 
@@ -78,6 +76,14 @@ def envelope_hooks(
     return hooks
 
 
+class _Reply(NamedTuple):
+    """What the host delivers of an agent; `delivered` states that it takes no other reply."""
+
+    text: str
+    delivered: bool = False
+    stop_reason: str | None = None
+
+
 class _StopHook:
     """Answers the events SubagentStop and Stop."""
 
@@ -97,7 +103,7 @@ class _StopHook:
             expected = replace(
                 self._expected, agent=self._expected.agent or event.get("agent_type")
             )
-            return self._answer(event, _last_text(event), expected)
+            return self._answer(event, _last_reply(event, main=False), expected)
         except Exception:
             _logger.exception("the reply could not be judged; the agent may stop")
             return {}
@@ -107,12 +113,12 @@ class _StopHook:
     ) -> HookJSONOutput:
         event = cast("Event", hook_input)
         try:
-            text = _last_text(event)
+            reply = _last_reply(event, main=True)
             if self._main_thread == "never" or is_busy(event.get("background_tasks")):
                 return {}
-            if self._main_thread == "if_present" and not validate(text).candidates:
+            if self._main_thread == "if_present" and not validate(reply.text).candidates:
                 return {}
-            return self._answer(event, text, self._expected)
+            return self._answer(event, reply, self._expected)
         except Exception:
             _logger.exception("the reply could not be judged; the agent may stop")
             return {}
@@ -145,9 +151,14 @@ class _StopHook:
             _logger.exception("the failure could not be reported")
         return {}
 
-    def _answer(self, event: Event, text: str, expected: Expectations) -> HookJSONOutput:
+    def _answer(self, event: Event, reply: _Reply, expected: Expectations) -> HookJSONOutput:
         with self._reviews.of(_conversation(event), expected=expected) as review:
-            feedback = review.hear(text, conversation_id=event.get("session_id"))
+            feedback = review.hear(
+                reply.text,
+                last=reply.delivered,
+                conversation_id=event.get("session_id"),
+                stop_reason=reply.stop_reason,
+            )
         if feedback is not None:
             return {"decision": "block", "reason": feedback}
 
@@ -165,23 +176,31 @@ def _conversation(event: Event) -> tuple[Hashable, Hashable, Hashable]:
     return event.get("session_id"), event.get("agent_id") or "main", event.get("prompt_id") or ""
 
 
-def _last_text(event: Event) -> str:
-    """Return the last message of the agent; an older host gives only the path of its transcript."""
+def _last_reply(event: Event, *, main: bool) -> _Reply:
+    """Return what the host delivers of the agent.
+
+    An older host gives only the path of the transcript, and the event does not hold what an agent
+    hands back by a tool.
+    """
     text = event.get("last_assistant_message")
-    if isinstance(text, str):
-        return text
+    message = text if isinstance(text, str) else None
+    if main and message is not None:
+        return _Reply(message)
 
-    path = event.get("agent_transcript_path") or event.get("transcript_path")
-    if not path:
-        return ""
+    path = event.get("agent_transcript_path")
+    if message is None:
+        path = path or event.get("transcript_path")
+    try:
+        # Without waiting for late lines, which would stop all else in the event loop.
+        ending = ending_of(None, path, host="claude-code", patient=False)
+    except OSError:
+        if message is None:
+            raise
+        ending = None
 
-    # Only the tail is read, as a long session has a large transcript. Its first line may be the
-    # rest of one.
-    for line in reversed(read_end(path, most=_TAIL_BYTES).splitlines()):
-        entry = json.loads(line) if line.startswith(b'{"') else {}
-        if entry.get("type") == "assistant":
-            content = entry["message"]["content"]
-            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            return "\n".join(block["text"] for block in blocks if block.get("type") == "text")
+    if ending is None:
+        return _Reply(message or "")
+    if ending.handed_back is not None and not main:
+        return _Reply(ending.handed_back, delivered=True)
 
-    return ""
+    return _Reply(ending.message if message is None else message, stop_reason=ending.stop_reason)

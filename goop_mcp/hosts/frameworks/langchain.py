@@ -112,7 +112,9 @@ class EnvelopeMiddleware(AgentMiddleware):
 
         review = resumed(before, self._terms)
         try:
-            feedback = review.hear(new["text"], usage=usage_of_last(turns))
+            feedback = review.hear(
+                new["text"], usage=usage_of_last(turns), stop_reason=new.get("stop_reason")
+            )
         except NotAcceptedError:
             self.callback.mark_reported()
             raise

@@ -5,7 +5,7 @@ the agent, so that a conversation may be stored, resumed elsewhere, or forked.
 """
 
 from collections.abc import Sequence
-from typing import Final, TypedDict
+from typing import Final, NotRequired, TypedDict
 
 from goop_mcp.errors import PolicyError
 from goop_mcp.hosts.frameworks.packages import needing
@@ -33,13 +33,19 @@ __all__ = [
 ]
 
 _MARK: Final = "goop_mcp"
+# As the packages of the providers name it.
+_STOP_REASONS: Final = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 
 
 class ModelTurn(TypedDict):
-    """A turn of the model: the reply, None for a call of tools, and its tokens, None if unknown."""
+    """A turn of the model: the reply, None for a call of tools, and its tokens, None if unknown.
+
+    `stop_reason` is the word of the model's interface for why it stopped.
+    """
 
     text: str | None
     tokens: int | None
+    stop_reason: NotRequired[str | None]
 
 
 def check_terms(terms: ReviewOptions) -> ReviewOptions:
@@ -71,7 +77,10 @@ def feedback_message(feedback: str) -> HumanMessage:
 def turn_of(message: AIMessage, *, text: str | None) -> ModelTurn:
     """Return the turn of `message`; `text` is the reply in it, None where it only calls tools."""
     used = message.usage_metadata
-    return ModelTurn(text=text, tokens=None if not used else used["total_tokens"] or None)
+    tokens = None if not used else used["total_tokens"] or None
+    words = (message.response_metadata.get(name) for name in _STOP_REASONS)
+    reason = next((each for each in words if isinstance(each, str)), None)
+    return ModelTurn(text=text, tokens=tokens, stop_reason=reason)
 
 
 def turns_since_task(messages: Sequence[AnyMessage]) -> list[ModelTurn]:
@@ -107,7 +116,9 @@ def recalled(turns: Sequence[ModelTurn], terms: ReviewOptions) -> Review:
         if review.stopped:
             review = Review(**terms)
 
-        review.recall(each["text"], usage=usage_of_last(turns[:number]))
+        review.recall(
+            each["text"], usage=usage_of_last(turns[:number]), stop_reason=each.get("stop_reason")
+        )
 
     return review
 

@@ -53,7 +53,9 @@ class EnvelopeCheck:
             return {}
 
         feedback = resumed(turns[:-1], self._terms).hear(
-            turns[-1]["text"], usage=usage_of_last(turns)
+            turns[-1]["text"],
+            usage=usage_of_last(turns),
+            stop_reason=turns[-1].get("stop_reason"),
         )
         return {} if feedback is None else {"messages": [feedback_message(feedback)]}
 

@@ -139,7 +139,13 @@ def _judge(review: Review, run: RunContext[Any], output: object, *, usage: Usage
 
     Raises ModelRetry with what is wrong, NotAcceptedError at the end of the review.
     """
-    feedback = review.hear(_reply(run, output), usage=usage, last=run.retry >= run.max_retries)
+    response = _last_response(run)
+    feedback = review.hear(
+        _reply(run, output),
+        usage=usage,
+        last=run.retry >= run.max_retries,
+        stop_reason=None if response is None else response.finish_reason,
+    )
     if feedback is not None:
         raise ModelRetry(feedback)
 
@@ -149,9 +155,7 @@ def _reply(run: RunContext[Any], output: object) -> str:
     if isinstance(output, str):
         return output
 
-    response = next(
-        (each for each in reversed(run.messages) if isinstance(each, ModelResponse)), None
-    )
+    response = _last_response(run)
     if response is None:
         return reply_text(output)
 
@@ -160,6 +164,10 @@ def _reply(run: RunContext[Any], output: object) -> str:
             return str(part.args_as_json_str())
 
     return str(response.text or reply_text(output))
+
+
+def _last_response(run: RunContext[Any]) -> ModelResponse | None:
+    return next((each for each in reversed(run.messages) if isinstance(each, ModelResponse)), None)
 
 
 def _usage_since(run: RunContext[Any], review: Review, *, counted: int = 0) -> Usage | None:
