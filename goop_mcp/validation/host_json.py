@@ -38,7 +38,8 @@ def take_out_of_json(text: str) -> Unwrapped | None:
 
     Known are the results of `claude -p` (json and stream-json), the events of `codex exec --json`
     and `opencode run --format json`, content blocks and MCP results, calls such as
-    `attempt_completion`, an object whose only key is `result`, and a JSON string. Linear.
+    `attempt_completion`, a message of an assistant, an object whose only key is `result`, and a
+    JSON string. Linear.
     """
     start = len(text) - len(text.lstrip())
     if text.startswith('"', start):
@@ -59,7 +60,9 @@ def _string(text: str, start: int) -> Unwrapped | None:
     source = text_of_string(text, start)
     # The string has to be all of the text: prose may begin with a quotation mark.
     closed = text[end - 1] == '"' and source.origin(len(source.read)) == end - 1
-    if not closed or "\n" in text[start:end] or not source.read.lstrip().startswith(("{", "<")):
+    # What stands in quotation marks without being written as JSON is prose.
+    is_json = source.read.lstrip().startswith(("{", "<")) or "\\" in text[start:end]
+    if not closed or "\n" in text[start:end] or not is_json:
         return None
     return Unwrapped(source)
 
@@ -76,11 +79,23 @@ def _around(text: str, start: int, value: object) -> Unwrapped | None:
 
     if _is_result(value):
         return _at(text, start, ["/result"], _error_of(value))
-    for pointer, holder in (("", value), ("/message", value.get("message"))):
-        if isinstance(holder, dict) and isinstance(holder.get("content"), list):
+    for pointer, holder in (
+        ("", value),
+        ("/message", value.get("message")),
+        # The answer to a call of the protocol MCP.
+        ("/result", value.get("result") if "jsonrpc" in value else None),
+    ):
+        if not isinstance(holder, dict):
+            continue
+        if isinstance(holder.get("content"), list):
             listed = list(_blocks(holder["content"], f"{pointer}/content"))
-            return _at(text, start, listed, _error_of(value))
+            return _at(text, start, listed, _error_of(holder) or _error_of(value))
+        if holder.get("role") == "assistant" and isinstance(holder.get("content"), str):
+            return _at(text, start, [f"{pointer}/content"], _error_of(value))
 
+    place, _ = _text_of_event(value)
+    if place is not None:
+        return _at(text, start, [place])
     return _in_call(text, start, value)
 
 
@@ -112,13 +127,19 @@ def _blocks(blocks: Sequence[object], pointer: str) -> Iterator[str]:
 
 def _in_call(text: str, start: int, value: Mapping[str, object]) -> Unwrapped | None:
     """Return the reply in the arguments of a call with which agents end their work."""
-    if not {value.get("name"), value.get("tool")} & _CALLS:
+    # Some interfaces put the call into an object of its own.
+    function = value.get("function")
+    pointer = "/function" if isinstance(function, dict) else ""
+    value = function if isinstance(function, dict) else value
+    if not any(
+        value.get(key) in _CALLS for key in ("name", "tool") if isinstance(value.get(key), str)
+    ):
         return None
 
     for name in (*_ARGUMENTS, "result"):
         given = value.get(name)
         if isinstance(given, str):
-            found = _at(text, start, [f"/{name}"])
+            found = _at(text, start, [f"{pointer}/{name}"])
             # Some interfaces give the arguments as JSON in a string.
             inner = decode_object(found.source.read, 0) if found is not None else None
             if found is None or inner is None or not isinstance(inner[0], dict):
@@ -126,7 +147,7 @@ def _in_call(text: str, start: int, value: Mapping[str, object]) -> Unwrapped | 
             own = _arguments(found.source.read, 0, inner[0], "")
             return None if own is None else Unwrapped(_composed(found.source, own.source))
         if isinstance(given, dict):
-            return _arguments(text, start, given, f"/{name}")
+            return _arguments(text, start, given, f"{pointer}/{name}")
 
     return None
 

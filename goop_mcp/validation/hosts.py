@@ -36,7 +36,9 @@ _HOST_LINE_START = re.compile(
     r"^[ \t]*(?=agentId:|<usage>|</(?:task-notification|task_result|result|task)>)", re.MULTILINE
 )
 _OWN_JSON = re.compile(r'\{\s*"(?:agent|status)"')
-_WRAPPING_KEY = re.compile(r'"(?:result|text|attempt_completion|complete_task|SubagentHandback)"')
+_WRAPPING_KEY = re.compile(
+    r'"(?:result|text|content|attempt_completion|complete_task|SubagentHandback)"'
+)
 _BEGINNING = 200
 _LINES_LOOKED_AT = 8
 _CLOSING_FENCE = re.compile(r"\s*+(?:`{3,}+|~{3,}+)[ \t]*+(?=\r?\n|$)")

@@ -109,6 +109,23 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "stream_json": stream,
     "verbose_json": lambda reply: json.dumps([{"type": "system"}, result(reply)]),
     "only_key": lambda reply: json.dumps({"result": reply}),
+    "json_string": lambda reply: json.dumps(f"Done.\n\n{reply}"),
+    "one_event": lambda reply: json.dumps(
+        {"type": "item.completed", "item": {"type": "agent_message", "text": reply}}
+    ),
+    "mcp_answer": lambda reply: json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "result": {"content": [block(reply)]}}
+    ),
+    "text_message": lambda reply: json.dumps({"role": "assistant", "content": reply}),
+    "call_of_a_function": lambda reply: json.dumps(
+        {
+            "type": "function",
+            "function": {
+                "name": "attempt_completion",
+                "arguments": json.dumps({"result": reply}),
+            },
+        }
+    ),
 }
 
 
@@ -256,3 +273,9 @@ def test_reply_with_a_status_of_its_own_is_not_taken_for_the_json_of_a_host() ->
     )
     verdict = validate(reply)
     assert (verdict.accepted, verdict.protocol) == (True, "factory")
+
+
+@pytest.mark.parametrize("name", [["attempt_completion"], {"of": "attempt_completion"}, 7, None])
+def test_a_call_whose_name_is_no_text_is_no_call(name: object) -> None:
+    text = json.dumps({"name": name, "tool": name, "input": {"result": COMPLETE_REPLY}})
+    assert rules_of(validate(text), Severity.ERROR) == {"envelope/no-envelope"}
