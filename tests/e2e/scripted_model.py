@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from tests.e2e.conversation import Conversation, Json, ToolCall, read_conversation
 from tests.e2e.script import answer
 
-__all__ = ["Costly", "Refusal", "ScriptedModel", "scripted_model"]
+__all__ = ["Costly", "Cut", "Refusal", "ScriptedModel", "scripted_model"]
 
 _USAGE = {
     "input_tokens": 10,
@@ -40,7 +40,14 @@ class Costly:
     tokens: int
 
 
-_Script = Callable[[Conversation], str | ToolCall | Refusal | Costly]
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A reply that the model ends at its token limit."""
+
+    reply: str
+
+
+_Script = Callable[[Conversation], str | ToolCall | Refusal | Costly | Cut]
 
 
 class ScriptedModel(ThreadingHTTPServer):
@@ -112,6 +119,9 @@ class _Handler(BaseHTTPRequestHandler):
         reply = self.server.script(conversation)
         number = len(self.server.conversations)
         usage = _USAGE
+        is_cut = isinstance(reply, Cut)
+        if isinstance(reply, Cut):
+            reply = reply.reply
         if isinstance(reply, Costly):
             usage, reply = {**_USAGE, "input_tokens": reply.tokens}, reply.reply
 
@@ -124,9 +134,15 @@ class _Handler(BaseHTTPRequestHandler):
         elif conversation.form == "responses":
             self._send(_response(reply, number), "text/event-stream")
         elif conversation.form == "completions":
-            self._send(_completion(conversation, reply, number), "text/event-stream")
+            content = _completion(conversation, reply, number)
+            if is_cut:
+                content = content.replace(b'"finish_reason": "stop"', b'"finish_reason": "length"')
+            self._send(content, "text/event-stream")
         elif conversation.streamed:
-            self._send(_events(conversation, reply, number, usage), "text/event-stream")
+            content = _events(conversation, reply, number, usage)
+            if is_cut:
+                content = content.replace(b'"end_turn"', b'"max_tokens"')
+            self._send(content, "text/event-stream")
         else:
             message, _ = _message(conversation, reply, number, usage)
             self._send_json(message)
@@ -165,7 +181,8 @@ def _message(
         "type": "message",
         "role": "assistant",
         "model": conversation.model,
-        "content": [block],
+        # A model that writes nothing sends no block.
+        "content": [block] if reply else [],
         "stop_reason": stop,
         "stop_sequence": None,
         "usage": usage,
@@ -197,7 +214,7 @@ def _events(
         ("message_stop", {}),
     ]
 
-    return _stream(events)
+    return _stream(events if reply else [each for each in events if "block" not in each[0]])
 
 
 def _response(reply: str | ToolCall, number: int) -> bytes:

@@ -1,6 +1,7 @@
 import json
 import os
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,10 @@ from tests.e2e.claude_code import (
     write_project,
 )
 from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
-from tests.e2e.conversation import Conversation
+from tests.e2e.conversation import Conversation, ToolCall
 from tests.e2e.pace import patience
 from tests.e2e.screen import DOWN, ENTER, ESCAPE, RIGHT
-from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT
+from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT, answer
 from tests.e2e.scripted_model import Refusal, ScriptedModel, scripted_model
 from tests.repository import ROOT
 from tests.workspace.projects import put_in_phase
@@ -440,3 +441,42 @@ def test_a_person_who_leaves_the_question_answers_it_later(
         claude.wait_for(DONE, pressing=ESCAPE)
 
     assert len(waiting(started)) == 1
+
+
+def answering(*reports: str, first: ToolCall | None = None) -> Callable[..., str | ToolCall]:
+    """Return the script of a subagent that calls `first` and then sends one report after another.
+
+    After each it is sent back, and the last one is repeated.
+    """
+
+    def script(conversation: Conversation) -> str | ToolCall:
+        if "GOOP-SUB" not in conversation.first_text:
+            return answer(conversation)
+        if first is not None and not conversation.has_called(first.name):
+            return first
+        return reports[min(conversation.times_received(OPENING), len(reports) - 1)]
+
+    return script
+
+
+def test_a_subagent_that_writes_nothing_is_asked_for_its_report(sandbox: Sandbox) -> None:
+    write_project(sandbox, settings=hook_settings())
+    with scripted_model(answering("", GOOD_REPORT)) as model:
+        ended = run_claude(sandbox, model, "GOOP-MAIN delegate")
+        assert_ended_well(ended)
+        assert requests_to_fix(model) == 1
+        assert REPAIRED in handed_back(model)
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_subagent_that_never_writes_anything_is_asked_once(
+    sandbox: Sandbox, *, works: bool
+) -> None:
+    write_project(sandbox, settings=hook_settings())
+    read = ToolCall("Read", {"file_path": str(sandbox.project / ".mcp.json")})
+    with scripted_model(answering("", first=read if works else None)) as model:
+        assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN delegate"))
+        assert requests_to_fix(model) == 1
+        # The host itself makes an error of an agent without any message.
+        marked = "the report of goop-executor is not accepted" in handed_back(model)
+        assert marked == works

@@ -1,6 +1,6 @@
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from goop_mcp.validation.feedback import OPENING
 from tests.documentation.pages import fences
 from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Ended, Sandbox, make_sandbox
-from tests.e2e.conversation import Conversation
+from tests.e2e.conversation import Conversation, ToolCall
 from tests.e2e.opencode import (
     HELPER,
     Served,
@@ -21,8 +21,8 @@ from tests.e2e.opencode import (
     write_project,
 )
 from tests.e2e.pace import patience
-from tests.e2e.script import BAD_REPORTS, DONE
-from tests.e2e.scripted_model import ScriptedModel, scripted_model
+from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT, answer
+from tests.e2e.scripted_model import Cut, ScriptedModel, scripted_model
 from tests.workspace.projects import put_in_phase
 
 PAGE = "docs/hosts/opencode.md"
@@ -255,3 +255,38 @@ def test_a_step_that_needs_a_person_waits_as_the_host_asks_nobody(
     shown = installed.run([program, "status", "--exit-code"], environment={})
     assert shown.code == 3
     assert "Waiting for You" in shown.out
+
+
+def answering(*reports: str | Cut) -> Callable[[Conversation], str | ToolCall | Cut]:
+    """Return the script of a subagent that sends one of `reports` after another, as it is asked."""
+
+    def script(conversation: Conversation) -> str | ToolCall | Cut:
+        if "GOOP-SUB" not in conversation.first_text:
+            return answer(conversation)
+        return reports[min(conversation.text_of("user").count(OPENING), len(reports) - 1)]
+
+    return script
+
+
+def test_a_report_that_names_the_end_of_a_result_is_read_whole(installed: Sandbox) -> None:
+    report = f"I changed the wrapper so that </task_result> is escaped.\n\n{GOOD_REPORT}"
+    with scripted_model(answering(report)) as model:
+        assert_ended_well(delegate(installed, model, "GOOP-MAIN delegate"))
+        assert requests_to_fix(model) == 0
+        assert REPAIRED in handed_back(model)
+
+
+def test_a_subagent_that_writes_nothing_is_asked_for_its_report(installed: Sandbox) -> None:
+    with scripted_model(answering("", GOOD_REPORT)) as model:
+        assert_ended_well(delegate(installed, model, "GOOP-MAIN delegate"))
+        assert requests_to_fix(model) == 1
+        assert REPAIRED in handed_back(model)
+
+
+def test_a_subagent_whose_reply_was_cut_is_asked_for_a_shorter_one(installed: Sandbox) -> None:
+    with scripted_model(answering(Cut(GOOD_REPORT[:300]), GOOD_REPORT)) as model:
+        assert_ended_well(delegate(installed, model, "GOOP-MAIN delegate"))
+        assert "cut at the token limit: send it shorter" in subagent_turns(model)[-1].text_of(
+            "user"
+        )
+        assert REPAIRED in handed_back(model)
