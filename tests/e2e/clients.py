@@ -116,7 +116,9 @@ OPENCODE = _client("opencode-ai", "opencode", "1.18.33")
 CODEX = _client("@openai/codex", "codex", "0.169.0")
 CLAUDE_CODE_OLDEST = replace(CLAUDE_CODE, version=HOSTS["claude-code"].oldest)
 OPENCODE_OLDEST = replace(OPENCODE, version=HOSTS["opencode"].oldest)
-CLIENTS = (CLAUDE_CODE, OPENCODE, CODEX, CLAUDE_CODE_OLDEST, OPENCODE_OLDEST)
+CLAUDE_CODE_AUTO = replace(CLAUDE_CODE, version="2.1.300")
+"""In auto mode it asks its model whether an action is safe; later ones ask their service."""
+CLIENTS = (CLAUDE_CODE, OPENCODE, CODEX, CLAUDE_CODE_OLDEST, OPENCODE_OLDEST, CLAUDE_CODE_AUTO)
 
 
 @dataclass(frozen=True, slots=True)

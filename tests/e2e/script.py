@@ -10,6 +10,7 @@ Marks in the task choose the scene:
     GOOP-SAME      the subagent sends the same bad report each time
     GOOP-LOWER     the subagent that is sent back writes settings by which it need not report
     GOOP-TOOL      the subagent calls validate_report before it reports
+    GOOP-QUIET     the subagent writes a good report and hands nothing back
     GOOP-FREE      the subagent is of the client's own kind, which need not report
     GOOP-OWN       the main agent reports itself and delegates nothing
     GOOP-STEP      the main agent takes a step of the project that needs a person
@@ -59,7 +60,7 @@ CHAT = "ok"
 _MOST_SEARCHES = 100
 DELEGATING = ("Agent", "Task", "task", "multi_agent_v1.spawn_agent")
 _WAITING = "multi_agent_v1.wait_agent"
-_MARKS = ("GOOP-STUBBORN", "GOOP-SAME", "GOOP-TOOL", "GOOP-FREE", "GOOP-LOWER")
+_MARKS = ("GOOP-STUBBORN", "GOOP-SAME", "GOOP-TOOL", "GOOP-FREE", "GOOP-LOWER", "GOOP-QUIET")
 _LAX = "printf '[hooks]\\nagents = []\\n' > goop-mcp.toml"
 
 
