@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "reports": "Read recorded reports, record or build one.",
     "run": "Run a check and record how it ended, on which files.",
     "trust": "Trust settings that weaken, or programs that a repository names.",
+    "audit": "Compare what agents claimed with what they ran.",
     "evidence": "List recorded checks, and show what claims rest on.",
     "init": "Create the documents of a project.",
     "memory": "Save, find and forget what agents learned.",

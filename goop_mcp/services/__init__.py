@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from goop_mcp.on_demand import modules_on_demand
 
 __all__ = [
+    "audit",
     "build_report",
     "check_workspace",
     "claimed_symbols",
@@ -53,6 +54,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from goop_mcp.services import (
+        audit,
         build_report,
         check_workspace,
         claimed_symbols,

@@ -11,7 +11,7 @@ from goop_mcp.validation.pairing import Block
 from goop_mcp.validation.scanner import Regions
 from goop_mcp.validation.thoughts import hide_thoughts
 
-__all__ = ["hide_unspoken"]
+__all__ = ["hide_unspoken", "shown_spans"]
 
 MARKED_LINES: Final = "quoted in lines with the mark of a quotation or a diff"
 NUMBERED_LINES: Final = "quoted in lines with their numbers"
@@ -98,11 +98,11 @@ class _Places:
         if self._shown is None:
             if _SHOWING_TAG.search(self._text, 0, block.start) is None:
                 return None
-            self._shown = Regions(_shown(self._text))
+            self._shown = Regions(shown_spans(self._text))
         return SHOWN if self._shown.hold(block.start, block.end) else None
 
 
-def _shown(text: str) -> Iterator[tuple[int, int]]:
+def shown_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the ranges between a tag for material and its end tag."""
     still_open: list[tuple[str, int]] = []
     for tag in _SHOWING_TAG.finditer(text):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["local", "stats_report", "team"]
+__all__ = ["audit_report", "local", "stats_report", "team"]
 
 if TYPE_CHECKING:
-    from goop_mcp.workbench import local, stats_report, team
+    from goop_mcp.workbench import audit_report, local, stats_report, team
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

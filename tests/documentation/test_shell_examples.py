@@ -119,6 +119,7 @@ def test_the_commands_of_the_readme_end_as_it_says(reader: Reader) -> None:
         "goop-mcp handoff session --write": 0,
         "goop-mcp project lock": 1,
         "goop-mcp status": 0,
+        "goop-mcp audit": 0,
         "goop-mcp stats": 0,
     }
     assert (reader.project / ".goopspec" / "HANDOFF.md").is_file()

@@ -12,7 +12,7 @@ from goop_mcp.evidence.readers.codex import read_codex
 from goop_mcp.evidence.readers.opencode import read_opencode_export
 from tests.repository import ROOT
 
-__all__ = ["RECORDED", "Recorded", "recorded"]
+__all__ = ["CASES", "RECORDED", "Recorded", "recorded"]
 
 CASES = ROOT / "tests" / "cases" / "transcripts"
 

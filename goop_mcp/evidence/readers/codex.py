@@ -17,7 +17,15 @@ from goop_mcp.evidence.readers.building import ActivityBuilder
 from goop_mcp.evidence.readers.unknown_shapes import may_hide_work
 from goop_mcp.validation.feedback import OPENING
 
-__all__ = ["HOST", "TESTED_VERSIONS", "ends_with_report", "is_rollout", "read_codex"]
+__all__ = [
+    "HOST",
+    "TESTED_VERSIONS",
+    "ends_with_report",
+    "is_rollout",
+    "message_of",
+    "parse_entry",
+    "read_codex",
+]
 
 HOST: Final = "codex"
 
@@ -68,7 +76,9 @@ _TIMED_OUT: Final = 124
 _CUT: Final = (" chars truncated", " tokens truncated", " bytes truncated", "[... ")
 
 
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
+    """A line that counts: its number, from 1, its kind here, and what it holds."""
+
     number: int
     kind: str
     payload: Mapping[str, object]
@@ -77,7 +87,7 @@ class _Entry(NamedTuple):
 class _Rollout(NamedTuple):
     """The lines that count, and those of kinds that the reader does not know."""
 
-    entries: Sequence[_Entry]
+    entries: Sequence[Entry]
     unknown: Sequence[tuple[str, object]]
     version: str
     folder: str
@@ -114,7 +124,7 @@ def read_codex(
     """
     rollout = _lines(content, from_start=from_start)
     entries, problem = rollout.entries, rollout.problem
-    messages = [at for at, each in enumerate(entries) if _message(each) is not None]
+    messages = [at for at, each in enumerate(entries) if message_of(each) is not None]
     end = len(entries)
 
     if report is None:
@@ -162,13 +172,13 @@ def ends_with_report(content: bytes, report: str) -> bool:
     """Whether the last message of the agent is the report; for a file that is being written."""
     for raw in reversed(content.split(b"\n")):
         if b'"response_item"' in raw:
-            entry = _parse(0, raw)
+            entry = parse_entry(0, raw)
             if entry is None:
                 return False
             if entry.kind in {"call", "output", "user"}:
                 return False
 
-            text = _message(entry)
+            text = message_of(entry)
             if text is not None:
                 return _bare(text) == _bare(report)
 
@@ -179,7 +189,7 @@ def _lines(content: bytes, *, from_start: bool) -> _Rollout:
     raw_lines = content.split(b"\n")
     unfinished = raw_lines.pop() if raw_lines else b""
     problem = "" if from_start else "only the end of the transcript was read"
-    entries: list[_Entry] = []
+    entries: list[Entry] = []
     unknown: list[tuple[str, object]] = []
     version = folder = ""
 
@@ -194,7 +204,7 @@ def _lines(content: bytes, *, from_start: bool) -> _Rollout:
         if kind in _HARMLESS:
             continue
 
-        entry = _parse(number, text)
+        entry = parse_entry(number, text)
         if entry is None:
             problem = problem or f"line {number} of the transcript is damaged"
         elif kind not in _COUNTED:
@@ -206,7 +216,7 @@ def _lines(content: bytes, *, from_start: bool) -> _Rollout:
             entries.append(entry)
 
     if unfinished.strip():
-        last = _parse(len(raw_lines) + 1, unfinished)
+        last = parse_entry(len(raw_lines) + 1, unfinished)
         if last is None:
             problem = problem or "the last line of the transcript is not whole"
         elif last.kind:
@@ -224,7 +234,7 @@ def _kind(text: bytes) -> str:
     return (line.payload.type if line.payload is not None else "") or line.type
 
 
-def _parse(number: int, raw: bytes) -> _Entry | None:
+def parse_entry(number: int, raw: bytes) -> Entry | None:
     """Return the line with the kind that it has here, "" for one that does not count."""
     try:
         value = json.loads(raw)
@@ -237,9 +247,9 @@ def _parse(number: int, raw: bytes) -> _Entry | None:
 
     kind, inner = value.get("type"), text_at(payload, "type")
     if kind == "session_meta":
-        return _Entry(number, "session", payload)
+        return Entry(number, "session", payload)
     if kind == "compacted":
-        return _Entry(number, "", payload)
+        return Entry(number, "", payload)
     if kind == "event_msg" and inner == "item_completed":
         item = payload.get("item")
         if not isinstance(item, Mapping):
@@ -247,25 +257,25 @@ def _parse(number: int, raw: bytes) -> _Entry | None:
         # The host lists messages of a person, and not those that it adds itself. Our feedback, sent
         # by the retry loop, begins no task.
         if item.get("type") != "UserMessage":
-            return _Entry(number, "item", item)
+            return Entry(number, "item", item)
         is_feedback = text_of(item.get("content")).lstrip().startswith(OPENING)
-        return _Entry(number, "" if is_feedback else "user", item)
+        return Entry(number, "" if is_feedback else "user", item)
     if kind != "response_item":
-        return _Entry(number, "", payload)
+        return Entry(number, "", payload)
     if inner == "message":
-        return _Entry(number, "message" if payload.get("role") == "assistant" else "", payload)
+        return Entry(number, "message" if payload.get("role") == "assistant" else "", payload)
     if inner in {"function_call", "custom_tool_call", "local_shell_call"}:
-        return _Entry(number, "call", payload)
+        return Entry(number, "call", payload)
     if inner in {"function_call_output", "custom_tool_call_output"}:
-        return _Entry(number, "output", payload)
-    return _Entry(number, "", payload)
+        return Entry(number, "output", payload)
+    return Entry(number, "", payload)
 
 
 def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-def _message(entry: _Entry) -> str | None:
+def message_of(entry: Entry) -> str | None:
     """Return the text of a message of the agent, None for any other line."""
     if entry.kind != "message":
         return None
@@ -274,11 +284,11 @@ def _message(entry: _Entry) -> str | None:
 
 
 def _find_report(
-    entries: Sequence[_Entry], messages: Sequence[int], report: str, *, whole: bool
+    entries: Sequence[Entry], messages: Sequence[int], report: str, *, whole: bool
 ) -> int | None:
     wanted = _bare(report)
     for at in reversed(messages):
-        text = _bare(_message(entries[at]) or "")
+        text = _bare(message_of(entries[at]) or "")
         if wanted and (text == wanted if whole else wanted in text):
             return at
 
@@ -286,7 +296,7 @@ def _find_report(
 
 
 def _fill(
-    builder: ActivityBuilder, entries: Sequence[_Entry], folder: str
+    builder: ActivityBuilder, entries: Sequence[Entry], folder: str
 ) -> tuple[bool, str, Set[str]]:
     """Add the entries; return whether a task begins, what may be hidden, the ids of the calls."""
     items = {

@@ -17,9 +17,13 @@ from goop_mcp.validation.feedback import OPENING
 __all__ = [
     "HOST",
     "TESTED_VERSIONS",
+    "begins_task",
     "read_opencode",
     "read_opencode_export",
+    "role_of",
+    "session_of_export",
     "stop_word_of_session",
+    "texts_of",
 ]
 
 HOST: Final = "opencode"
@@ -52,16 +56,22 @@ _OWN: Final = frozenset(
 
 def read_opencode_export(content: bytes, *, report: str | None) -> AgentActivity:
     """Return what the agent did, from the output of `opencode export`. Never raises."""
+    session = session_of_export(content)
+    if session is None:
+        return AgentActivity(host=HOST, why_incomplete="the session is not a JSON object")
+    return read_opencode(session, report=report)
+
+
+def session_of_export(content: bytes) -> Mapping[str, object] | None:
+    """Return the session in the output of `opencode export`, None if there is none."""
     # The command prints a line of its own first.
     begin = content.find(b"{")
     try:
         session = json.loads(content[begin:] if begin >= 0 else content)
     except (ValueError, RecursionError):
-        session = None
+        return None
 
-    if not isinstance(session, Mapping):
-        return AgentActivity(host=HOST, why_incomplete="the session is not a JSON object")
-    return read_opencode(session, report=report)
+    return session if isinstance(session, Mapping) else None
 
 
 def stop_word_of_session(session: Mapping[str, object]) -> str | None:
@@ -94,15 +104,15 @@ def read_opencode(session: Mapping[str, object], *, report: str | None) -> Agent
     end = len(messages)
     if report is None:
         last = messages[-1] if messages else {}
-        ends = _role(last) == "assistant" and bool("".join(_texts(last)).strip())
+        ends = role_of(last) == "assistant" and bool("".join(texts_of(last)).strip())
         problem = problem or ("" if ends else "the session ends without a message")
     else:
         bare = "".join(report.split())
         found = max(
-            (at for at, each in enumerate(messages) if _role(each) == "assistant"), default=-1
+            (at for at, each in enumerate(messages) if role_of(each) == "assistant"), default=-1
         )
         # A later message without it, such as one that was interrupted, is not a report.
-        if found < 0 or not bare or bare not in "".join("".join(_texts(messages[found])).split()):
+        if found < 0 or not bare or bare not in "".join("".join(texts_of(messages[found])).split()):
             problem = problem or "the session does not hold the report"
         else:
             end = found + 1
@@ -110,11 +120,11 @@ def read_opencode(session: Mapping[str, object], *, report: str | None) -> Agent
     builder = ActivityBuilder()
     begun = False
     for number, message in enumerate(messages[:end], 1):
-        if _role(message) == "user":
-            if _begins_task(message):
+        if role_of(message) == "user":
+            if begins_task(message):
                 builder.begin_task()
                 begun = True
-        elif _role(message) == "assistant":
+        elif role_of(message) == "assistant":
             _read_message(builder, message, number)
 
     if not begun:
@@ -125,12 +135,13 @@ def read_opencode(session: Mapping[str, object], *, report: str | None) -> Agent
     )
 
 
-def _role(message: Mapping[str, object]) -> object:
+def role_of(message: Mapping[str, object]) -> object:
+    """Return the role of a message: "user", "assistant", or what else the file has there."""
     info = message.get("info")
     return info.get("role") if isinstance(info, Mapping) else None
 
 
-def _texts(message: Mapping[str, object]) -> Iterator[str]:
+def texts_of(message: Mapping[str, object]) -> Iterator[str]:
     """Yield the texts that the agent or the user wrote, without those that the host added."""
     for part in objects(message.get("parts")):
         text = part.get("text")
@@ -139,12 +150,12 @@ def _texts(message: Mapping[str, object]) -> Iterator[str]:
             yield text
 
 
-def _begins_task(message: Mapping[str, object]) -> bool:
+def begins_task(message: Mapping[str, object]) -> bool:
     """Whether the user, or the agent that delegated, gives the agent something new to do."""
     if any(part.get("type") == "compaction" for part in objects(message.get("parts"))):
         return False
 
-    text = "\n".join(_texts(message)).strip()
+    text = "\n".join(texts_of(message)).strip()
 
     return bool(text) and not text.startswith(OPENING)
 
