@@ -49,4 +49,4 @@ def status(
         page = with_commands_of_the_terminal(found.to_markdown(), phase=found.phase)
         show_page(page, colour=colour)
 
-    return WAITING if signals and found.all_waiting else 0
+    return WAITING if signals and found.waiting else 0

@@ -31,8 +31,9 @@ class RoutingContext(Portable):
     what the caller knows of the work when no request says it. `dependencies` and `batch` map
     session ids to their state, the batch in its order; `session_state` is that of the request's own
     session. `known_agents` are those the caller can start in addition to those of the packages.
-    `execution_gate` is the result of that gate. `profile` and
-    `package_version` choose the usual commands.
+    `execution_gate` is the result of that gate. `next_command` is the one that the state of the
+    project asks for next, with the reply in it; it goes before what the reply names. Without it,
+    `profile` and `package_version` choose the usual commands.
     """
 
     expected_agent: str | None = None
@@ -52,6 +53,7 @@ class RoutingContext(Portable):
     session_state: str | None = None
     known_agents: "Sequence[str]" = ()
     execution_gate: bool | None = None
+    next_command: str | None = None
     profile: Profile = "0.x"
     package_version: str | None = None
     policy: Policy = field(default_factory=Policy)

@@ -245,6 +245,7 @@ _CONTEXT: Mapping[str, Reader] = {
     "known_agents": _texts,
     "execution_gate": lambda value, path: None if value is None else _flag(value, path),
     "profile": _one_of(*get_args(Profile)),
+    "next_command": _optional_text,
     "package_version": _optional_text,
     "policy": _object(Policy, _POLICY),
 }

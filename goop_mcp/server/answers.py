@@ -224,7 +224,7 @@ def status_answer(
     # Waves whose tasks the short structure leaves out are left out of the text as well, so that
     # both halves say the same.
     shown = [wave["number"] for wave in short.values["waves"] if wave["tasks"]]
-    lines = [status.to_markdown(waves=shown).rstrip("\n")]
+    lines = [status.to_markdown(waves=shown, for_agent=True).rstrip("\n")]
 
     # People see the gate ahead; who decides what to do next also needs the others, and the plan.
     is_open = "open" if status.round.is_open else f"closed: {status.round.outcome}"

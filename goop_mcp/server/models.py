@@ -481,15 +481,16 @@ class RoundModel(BaseModel):
 
 
 class WaitingModel(BaseModel):
-    """A step that waits for a person."""
+    """Something that waits for a person."""
 
-    id: int = Field(description="Its number; 0: of a run.")
-    action: str = Field(description="The step.")
+    id: int = Field(default=0, description="Number of a confirmation, else 0.")
+    action: str = Field(description="The step that answers it.")
     summary: str = Field(description="The question.")
     asked_by: str = Field(description="Who asked.")
-    asked_at: str = Field(description="When, in UTC.")
-    seconds: int = Field(description="How long it waits.")
-    command: str = Field(description="What a person runs.")
+    asked_at: str | None = Field(default=None, description="When, in UTC.")
+    seconds: int | None = Field(default=None, description="How long it waits.")
+    command: str | None = Field(default=None, description="What a person runs.")
+    call: str | None = Field(default=None, description="What you call to have them asked.")
 
 
 class StatusModel(BaseModel):

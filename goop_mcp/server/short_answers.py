@@ -39,6 +39,7 @@ SHOWN_OF_AN_ENVELOPE: Final = ("status", "agent", "task_id")
 """Its values in a short answer."""
 
 _SHOWN_OF_A_FINDING: Final = ("rule", "severity", "message", "line")
+_WAITING = ("id", "action", "summary", "asked_by", "call")
 _LARGE_PLAN: Final = 12
 """Tasks of a plan from which on a short status lists only those of waves in progress."""
 
@@ -202,6 +203,15 @@ def short_status(values: Mapping[str, Any]) -> ShortAnswer:
     ]
     if any(each["missing"] for each in values["gates"] if each["gate"] != ahead):
         short.rest["gates"] = values["gates"]
+
+    # An agent has the person asked; the commands of a terminal are in the full answer.
+    short.values["waiting"] = [
+        {name: each[name] for name in _WAITING if each[name] not in (0, None)}
+        | ({} if each["call"] else {"command": each["command"]})
+        for each in values["waiting"]
+    ]
+    if values["waiting"]:
+        short.rest["waiting"] = values["waiting"]
 
     short.values["waves"] = [
         {**wave, "tasks": wave["tasks"] if is_shown else []}

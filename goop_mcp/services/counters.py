@@ -18,6 +18,7 @@ from goop_mcp.routing.adapters import ADAPTERS
 from goop_mcp.routing.counting import apply_changes, of_task, with_stored
 from goop_mcp.routing.views import ReportView, RequestView
 from goop_mcp.services.judgements import judgement_of, storable
+from goop_mcp.services.open_questions import keep_question, question_key, withdraw_questions
 from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import NewJudgement, StoredReport
@@ -66,6 +67,9 @@ def decide_and_count(
         }
         values = {**after, _LAST: last}
         writing.set_counters(round=row.round, task=row.task, values=values)
+
+    if not same:
+        keep_question(writing, row.task, decision, agent=row.agent)
 
     # Replies that named no task were counted for the agent. An accepted one ends that row, too.
     progressed = changes.get("previous_rules") == []
@@ -167,6 +171,7 @@ def uncount_report(
     """
     agent = f"agent {plain_agent_name(report.agent)}" if report.agent else "agent"
     task = _storable_key(normal_task_id(report.task_id or "") or agent)
+    withdraw_questions(writing, [question_key(task)])
     stored = dict(writing.counters(round=report.round, task=task))
     match stored.pop(_LAST, None):
         # Counters that the report did not leave like this were changed by a later reply.

@@ -1,4 +1,4 @@
-"""What was decided on blockers in a round, by people or, where a project lets them, by agents."""
+"""What was decided in a round, by people or, where a project lets them, by agents."""
 
 import json
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from goop_mcp.store.records import Confirmation
 
-__all__ = ["MadeDecision", "standing_decisions"]
+__all__ = ["MadeDecision", "made_decisions", "standing_decisions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +54,43 @@ def standing_decisions(confirmed: Iterable[Confirmation]) -> tuple[MadeDecision,
         )
 
     return tuple(standing.values())
+
+
+def made_decisions(confirmed: Iterable[Confirmation]) -> tuple[str, ...]:
+    """Return all that was decided among what was confirmed in a round, as people read it.
+
+    Oldest first. Locking and unlocking decide nothing that the documents do not show; each other
+    decision stands with its words, and with who decided and when.
+    """
+    rows = list(confirmed)
+    standing = {each.id: str(each) for each in standing_decisions(rows)}
+    found = [
+        standing.get(each.id) if each.action == "decide" else _sentence(each)
+        for each in sorted(rows, key=lambda each: each.revision)
+    ]
+    return tuple(filter(None, found))
+
+
+def _sentence(confirmed: Confirmation) -> str | None:
+    """Return what a confirmed step decided, None for one that decides nothing of the work."""
+    given = json.loads(confirmed.arguments)
+    why = given.get("reason") or given.get("comment") or ""
+    match confirmed.action:
+        case "amend_spec":
+            what = "SPEC.md was amended"
+        case "start_phase":
+            what = f"Phase {given.get('phase')} was forced"
+        case "skip_gate":
+            what = f"The {confirmed.subject_key} gate was skipped"
+        case "accept" if given.get("outcome") == "reject":
+            tasks = ", ".join(given.get("tasks") or ())
+            what = "The result was rejected" + (f"; to do again: {tasks}" if tasks else "")
+        case "accept":
+            what = f"The result was accepted ({str(given.get('outcome')).replace('_', ' ')})"
+        case "reopen_round":
+            what = "The acceptance was taken back"
+        case _:
+            return None
+
+    at = (confirmed.answered_at or confirmed.asked_at)[:10]
+    return f"{what}{f': {why}' if why else ''} ({confirmed.via or 'nobody is named'}, {at})"

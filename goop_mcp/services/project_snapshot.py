@@ -8,16 +8,14 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from goop_mcp.errors import WorkspaceError
-from goop_mcp.services.decided import MadeDecision, standing_decisions
+from goop_mcp.services.decided import MadeDecision, made_decisions, standing_decisions
+from goop_mcp.services.open_questions import OpenQuestion, open_questions
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import (
     Confirmation,
-    Event,
-    MemoryFilter,
     NewReport,
     Round,
-    StoredMemory,
     StoredReport,
 )
 from goop_mcp.validation.findings import Finding
@@ -43,7 +41,7 @@ from goop_mcp.workspace.layout import (
     STATE,
 )
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projection_text import GIVEN_KIND, HIDDEN_KINDS, RESUMED_KIND
+from goop_mcp.workspace.projection_text import HIDDEN_KINDS, RESUMED_KIND
 from goop_mcp.workspace.projections import newest_state_block
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.report_index import Records, ReportIndex
@@ -52,9 +50,7 @@ from goop_mcp.workspace.state_writing import interrupted_change
 from goop_mcp.workspace.virtual_documents import find_shared_document, read_shared_project
 
 __all__ = [
-    "HANDOFF_KIND",
     "ProjectSnapshot",
-    "SessionSources",
     "bypass_for",
     "envelope_of",
     "snapshot_in",
@@ -62,29 +58,8 @@ __all__ = [
     "work_digest",
 ]
 
-HANDOFF_KIND = "handoff"
-"""The kind of the events from which HANDOFF.md is built."""
-
-_MOST_MEMORIES = 50
-_MOST_REPORTS = 1_000
 # The reports of the present round that were read before, of each open database.
 _report_indexes: WeakKeyDictionary[Store, ReportIndex] = WeakKeyDictionary()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionSources:
-    """The sources of a session handoff, oldest first.
-
-    They begin where a session last resumed from a handoff, or else with the present round: the
-    newest 1,000 reports, the memories, `given`, which are the fields that callers gave for earlier
-    handoffs (events of GIVEN_KIND), and `notes`, what people added to them.
-    """
-
-    snapshot: "ProjectSnapshot"
-    reports: Sequence[StoredReport] = ()
-    memories: Sequence[StoredMemory] = ()
-    given: Sequence[Event] = ()
-    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +67,9 @@ class ProjectSnapshot:
     """The content of the folder, the present round and its recorded reports.
 
     `round` is the newest round, which may be closed. `decisions` are those on blockers that count
-    in it, oldest first. `sources_on_disk` are the texts of people's
-    documents, also of those that a closed round left and that count as not written yet.
+    in it, `made` all decisions of the round in words, `questions` what was asked and is not
+    answered, each oldest first. `sources_on_disk` are the texts of people's documents, also of
+    those that a closed round left and that count as not written yet.
     """
 
     project: Project
@@ -101,6 +77,8 @@ class ProjectSnapshot:
     report_index: ReportIndex = field(default_factory=ReportIndex)
     round_records: RoundRecords = NOTHING_CONFIRMED
     decisions: tuple[MadeDecision, ...] = ()
+    made: tuple[str, ...] = ()
+    questions: tuple[OpenQuestion, ...] = ()
     sources_on_disk: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -113,6 +91,12 @@ class ProjectSnapshot:
         if self.decisions:
             records = records.without_decided({each.task: each.revision for each in self.decisions})
         return with_work(records, self.project.work)
+
+    @property
+    def open_questions(self) -> tuple[OpenQuestion, ...]:
+        """The questions, without those that a blocker asks."""
+        blocked = self.records.blocked
+        return tuple(each for each in self.questions if each.key not in blocked)
 
     @property
     def phase(self) -> str | None:
@@ -189,7 +173,7 @@ class ProjectSnapshot:
             exists=before.exists, has_folder=before.has_folder, paths=before.paths, state=state
         )
 
-        return ProjectSnapshot(project=project, round=reading.round())
+        return ProjectSnapshot(project=project, round=reading.round(), made=self.made)
 
     def with_late_report(self) -> "ProjectSnapshot":
         """Return the snapshot with a report that arrived after its round was closed."""
@@ -199,42 +183,6 @@ class ProjectSnapshot:
     def without_handoff(self) -> "ProjectSnapshot":
         """Return the snapshot without HANDOFF.md, which is about to be replaced."""
         return replace(self, project=replace(self.project, handoff=None))
-
-    def since_handoff(self, reading: ReadTransaction) -> SessionSources:
-        """Return the sources of the next session handoff.
-
-        A handoff that no session has resumed from is replaced by one that contains all of it.
-        """
-        # Nothing of a closed round belongs to what comes after it.
-        begin = self.round.closed_revision or self.round.first_revision - 1
-
-        # A session that resumed from the handoff has read what was in it until then.
-        resumed = reading.events(document=HANDOFF, kinds=(RESUMED_KIND,))
-        last = max(resumed[-1].revision if resumed else 0, begin)
-
-        events = reading.events(
-            document=HANDOFF, after_revision=last, kinds=(GIVEN_KIND, "imported")
-        )
-        # A note that was added after the last handoff is copied to the next one when that is shown.
-        handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
-        shown = max(handoffs, default=0)
-        memories = [
-            each
-            for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES)
-            if each.revision > last
-        ]
-
-        return SessionSources(
-            snapshot=self,
-            reports=reading.reports(
-                after_revision=last, round=self.round.number, limit=_MOST_REPORTS
-            )[::-1],
-            memories=memories[::-1],
-            given=[each for each in events if each.kind == GIVEN_KIND],
-            notes=[
-                each.text for each in events if each.kind != GIVEN_KIND and each.revision <= shown
-            ],
-        )
 
 
 def take_snapshot(project_context: ProjectContext) -> ProjectSnapshot:
@@ -272,6 +220,8 @@ def snapshot_in(project_context: ProjectContext, reading: ReadTransaction) -> Pr
         round=round,
         round_records=_round_records(project, report_index.newest, reading, confirmed),
         decisions=standing_decisions(confirmed),
+        made=made_decisions(confirmed),
+        questions=open_questions(reading),
         sources_on_disk=on_disk,
     )
 

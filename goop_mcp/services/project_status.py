@@ -2,19 +2,17 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from goop_mcp import services
 from goop_mcp.errors import StoreError
 from goop_mcp.messages import Position, TaskLine, gate_blocked, notice, progress, status_display
 from goop_mcp.redaction import redact_structure
 from goop_mcp.routing.messages import counted_noun
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
-from goop_mcp.services.project_steps import person_command, step_from_json
 from goop_mcp.services.state_block import SHOWN_GATES, gate_ahead, next_command
+from goop_mcp.services.waiting import Waiting, waiting_in
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.older_copies import OlderCopy
 from goop_mcp.store.records import MemoryFilter, Round
@@ -33,9 +31,6 @@ from goop_mcp.workspace.projections import (
 from goop_mcp.workspace.used_revisions import older_copy_of
 from goop_mcp.workspace.virtual_documents import read_shared_checkpoints
 
-if TYPE_CHECKING:
-    from goop_mcp.services.runs import LeftRun, WaitingStep
-
 __all__ = ["ProjectStatus", "TaskStanding", "Waiting", "WaveStanding", "project_status"]
 
 # Entries of a list that people read; the structured answer has them all.
@@ -46,9 +41,6 @@ _counted: WeakKeyDictionary[Store, tuple[tuple[int, str | None], Mapping[str, in
 _counted = WeakKeyDictionary()
 # Characters of a detail of a check: one line of a terminal with its name.
 _SHOWN_DETAIL = 120
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
-# Of what a run asks: the prompt of a task of a person may be long.
-_SHOWN_QUESTION = 200
 _ELSEWHERE = (
     f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and the database that"
     " many machines share has no state of the project yet. Run `goop-mcp status` where the project"
@@ -109,44 +101,6 @@ class SavedPositions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """A step that waits for a person.
-
-    `summary` is the question, `command` the command that answers it, `seconds` its age. `id` is 0
-    for what a run of a graph asks. With the action `resume`, a run stands still as its runners are
-    gone.
-    """
-
-    id: int
-    action: str
-    summary: str
-    asked_by: str
-    asked_at: str
-    seconds: int
-    command: str
-
-    @property
-    def sentence(self) -> str:
-        """What waits, for how long, and what a person runs, for people."""
-        if self.action == "resume":
-            return f"{self.summary}: {self.command}"
-        asked = f"Asked by {self.asked_by} {_age(self.seconds)} ago"
-        return f"{_as_sentence(self.summary)} {asked}; run: {self.command}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the request as JSON values."""
-        return {
-            "id": self.id,
-            "action": self.action,
-            "summary": self.summary,
-            "asked_by": self.asked_by,
-            "asked_at": self.asked_at,
-            "seconds": self.seconds,
-            "command": self.command,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectStatus:
     """The status of a project, without secrets. `phase` is None if state.json does not state it.
 
@@ -160,8 +114,7 @@ class ProjectStatus:
     database, `resources` are the URIs of the documents that it shows, and `is_elsewhere` states
     that it has no state of the project, and that the project's folder is not on this machine: no
     gate is judged then. `decisions` are the newest on blockers, newest first. `round` is the newest
-    round, `waiting` are the steps that a person has to confirm, oldest first, `run_steps` what runs
-    of graphs wait for, and `left_runs` those that stand still as their runners are gone.
+    round, `waiting` is what waits for a person, oldest first.
     """
 
     exists: bool
@@ -198,38 +151,6 @@ class ProjectStatus:
     is_elsewhere: bool
     round: Round
     waiting: tuple[Waiting, ...]
-    run_steps: "tuple[WaitingStep, ...]"
-    left_runs: "tuple[LeftRun, ...]"
-    now: datetime
-
-    @property
-    def all_waiting(self) -> tuple[Waiting, ...]:
-        """All that waits for a person, oldest first."""
-        of_runs = [
-            Waiting(
-                id=0,
-                action="finish" if each.is_by_hand else "decide",
-                summary=excerpt(each.question or each.task, _SHOWN_QUESTION),
-                asked_by=f"run {each.run}",
-                asked_at=each.asked_at,
-                seconds=_age_in_seconds(each.asked_at, self.now),
-                command=each.command,
-            )
-            for each in self.run_steps
-        ]
-        left = [
-            Waiting(
-                id=0,
-                action="resume",
-                summary=f"Run {each.work.run} of {each.name}: {each.work.words}",
-                asked_by=f"run {each.work.run}",
-                asked_at=each.work.since or self.now.isoformat(),
-                seconds=_age_in_seconds(each.work.since or self.now.isoformat(), self.now),
-                command=each.work.command,
-            )
-            for each in self.left_runs
-        ]
-        return tuple(sorted([*self.waiting, *of_runs, *left], key=_asked))
 
     @property
     def tasks(self) -> tuple[TaskStanding, ...]:
@@ -250,7 +171,7 @@ class ProjectStatus:
                 "is_open": self.round.is_open,
                 "outcome": self.round.outcome,
             },
-            "waiting": [each.to_dict() for each in self.all_waiting],
+            "waiting": [each.to_dict() for each in self.waiting],
             "spec_locked": self.spec_locked,
             "interview_complete": self.interview_complete,
             "acceptance_confirmed": self.accepted,
@@ -300,10 +221,11 @@ class ProjectStatus:
             ],
         }
 
-    def to_markdown(self, *, waves: Collection[int] | None = None) -> str:
-        """Return the status for people: messages in the visual style, with a final line feed.
+    def to_markdown(self, *, waves: Collection[int] | None = None, for_agent: bool = False) -> str:
+        """Return the status: messages in the visual style, with a final line feed.
 
-        `waves` are the numbers of those whose tasks are listed, None for all.
+        `waves` are the numbers of those whose tasks are listed, None for all. `for_agent`: what
+        waits names the call by which the agent has the person asked, not a command of a terminal.
         """
         gate = self.gate_ahead
         if self.is_elsewhere:
@@ -344,10 +266,10 @@ class ProjectStatus:
                 f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"
             )
 
-        waiting = [each.sentence for each in self.all_waiting]
+        waiting = [each.for_agent if for_agent else each.sentence for each in self.waiting]
 
         for title, lines in (
-            ("Waiting for You", waiting),
+            ("Waiting for a Person" if for_agent else "Waiting for You", waiting),
             ("Reported Tasks", tasks),
             ("Blockers", self.blockers),
             ("Decisions", self.decisions),
@@ -373,9 +295,6 @@ class _Kept:
     is_stale: bool
     older_copy: OlderCopy | None = None
     waiting: tuple[Waiting, ...] = ()
-    run_steps: "tuple[WaitingStep, ...]" = ()
-    left_runs: "tuple[LeftRun, ...]" = ()
-    now: datetime = _LONG_AGO
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     is_readable: bool = True
 
@@ -394,7 +313,7 @@ def project_status(
     # in all of them or in none.
     try:
         snapshot = snapshot or take_snapshot(project_context)
-        kept = _kept(project_context)
+        kept = _kept(project_context, snapshot)
         has_database, errors = project_context.store.exists(), list[str]()
     except StoreError as error:
         # Without the database, what the files say is still true, and a person who looks for the
@@ -455,9 +374,6 @@ def project_status(
         and snapshot.report_index.revision > 0,
         round=snapshot.round,
         waiting=kept.waiting,
-        run_steps=kept.run_steps,
-        left_runs=kept.left_runs,
-        now=kept.now,
     )
     if status.is_elsewhere:
         # Without state and documents these values would only be guesses.
@@ -487,11 +403,9 @@ def _saved_positions(checkpoints: Checkpoints) -> SavedPositions:
     return replace(positions, newest=newest.id, saved_at=at, phase=newest.phase)
 
 
-def _kept(project_context: ProjectContext) -> _Kept:
+def _kept(project_context: ProjectContext, snapshot: ProjectSnapshot) -> _Kept:
     def ask(reading: ReadTransaction) -> _Kept:
         shows = project_context.writes_files
-        # Most projects have no open run, and then nothing of graphs is loaded.
-        has_runs = bool(reading.graphs.runs(limit=1))
         # Documents of a server without the folder are read from the database, and cannot be newer.
         older = older_copy_of(reading, project_context.files if shows else None)
         return _Kept(
@@ -503,10 +417,7 @@ def _kept(project_context: ProjectContext) -> _Kept:
             and (older is None or older.used < reading.revision())
             and lacks_events(reading, project_context.files),
             older_copy=older,
-            waiting=_waiting(reading),
-            run_steps=services.runs.waiting_steps(reading) if has_runs else (),
-            left_runs=services.runs.left_runs(reading) if has_runs else (),
-            now=datetime.fromisoformat(reading.now()),
+            waiting=waiting_in(reading, snapshot),
             checkpoints=read_checkpoints(project_context.files)
             if shows
             else read_shared_checkpoints(reading, project_context.files),
@@ -533,43 +444,6 @@ def _memory_counts(store: Store, reading: ReadTransaction) -> Mapping[str, int]:
     counts = {str(type): number for type, number in reading.memory_counts().items()}
     _counted[store] = (state, counts)
     return counts
-
-
-def _waiting(reading: ReadTransaction) -> tuple[Waiting, ...]:
-    """Return the open confirmations of the present round; their age is by the database's clock."""
-    found, now, round = [], datetime.fromisoformat(reading.now()), reading.round()
-    for each in reading.open_confirmations():
-        # A request of an earlier round can no longer be answered; its round is closed.
-        if each.round != round.number:
-            continue
-
-        found.append(
-            Waiting(
-                id=each.id,
-                action=each.action,
-                summary=each.summary,
-                asked_by=each.asked_by,
-                asked_at=each.asked_at,
-                seconds=_age_in_seconds(each.asked_at, now),
-                command=person_command(step_from_json(each.action, each.arguments)),
-            )
-        )
-
-    return tuple(found)
-
-
-def _as_sentence(text: str) -> str:
-    # Prompts and questions are written by people, often without a period.
-    return text if text.endswith((".", "?", "!", ":", "…")) else f"{text}."
-
-
-def _asked(waiting: Waiting) -> datetime:
-    return datetime.fromisoformat(waiting.asked_at)
-
-
-def _age_in_seconds(asked_at: str, now: datetime) -> int:
-    # The clock of the one who asked may be ahead.
-    return max(0, int((now - datetime.fromisoformat(asked_at)).total_seconds()))
 
 
 def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
@@ -599,14 +473,6 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
         WaveStanding(number=number, name=names.get(number, ""), tasks=tuple(tasks[number]))
         for number in numbers
     )
-
-
-def _age(seconds: int) -> str:
-    """Return an age in the largest fitting unit: 40 s, 12 min, 5 h, 3 days."""
-    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if seconds >= 2 * size or (unit == "min" and seconds >= size):
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"
 
 
 def _first(lines: Sequence[str]) -> list[str]:

@@ -6,10 +6,12 @@ What is acknowledged is in the database; the files of the project are derived fr
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Literal
 
+from goop_mcp.errors import StoreError
 from goop_mcp.messages import warning
 from goop_mcp.redaction import redact_structure
 from goop_mcp.routing import Action, Decision, RoutingContext, route
@@ -19,14 +21,16 @@ from goop_mcp.routing.views import ReportView
 from goop_mcp.services.check_workspace import examine_in_project, verify_claims
 from goop_mcp.services.counters import count_reply, decide_again, decide_and_count
 from goop_mcp.services.judgements import judgement_of
-from goop_mcp.services.project_context import Change, ProjectContext
-from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
+from goop_mcp.services.open_questions import OpenQuestion, open_questions
+from goop_mcp.services.project_context import Change, ProjectContext, Shown
+from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in, take_snapshot
 from goop_mcp.services.round_closing import close_round
 from goop_mcp.services.route_reply import judge_reply
 from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.services.session_sources import session_sources
 from goop_mcp.services.shareable_verdicts import shareable_decision
-from goop_mcp.services.state_block import state_block_of
+from goop_mcp.services.state_block import gate_ahead, next_command, state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import (
     Event,
@@ -332,12 +336,17 @@ def _not_recorded(
     judged: Judged,
     now: str,
 ) -> RecordedReport:
-    """Return the answer to a reply that is not a report or is refused, and count a refused one."""
+    """Return the answer to a reply that is not a report or is refused, and count a refused one.
+
+    What it makes a person decide is shown in CHRONICLE.md.
+    """
     status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
     # A typing error in a folder that has nothing to do with a project leaves no trace in it.
     # A database is created for the counters only where there is a project.
     counts = status == "rejected" or bool(decision.state_changes)
+    shown = Shown()
     if counts and (project_context.store.exists() or project_context.files.exists(FOLDER)):
+        asked = _asked(project_context)
         decision = count_reply(
             project_context.store,
             verdict,
@@ -353,8 +362,36 @@ def _not_recorded(
                 )
             ),
         )
+        if _asked(project_context) != asked:
+            shown = _show_questions(project_context, now=now)
 
-    return RecordedReport(status=status, verdict=decision.verdict, decision=decision)
+    return RecordedReport(
+        status=status,
+        verdict=decision.verdict,
+        decision=decision,
+        written=Written(files=shown.files),
+        remarks=shown.remarks,
+    )
+
+
+def _asked(project_context: ProjectContext) -> tuple[OpenQuestion, ...]:
+    """Return what a person was asked; () also where the database cannot be read."""
+    store = project_context.store
+    with suppress(StoreError):
+        return store.read(open_questions) if store.exists() else ()
+    return ()
+
+
+def _show_questions(project_context: ProjectContext, *, now: str) -> Shown:
+    """Show in CHRONICLE.md what waits for a person now; nothing else was recorded."""
+
+    def change(writing: WriteTransaction) -> Change[None]:
+        snapshot = snapshot_in(project_context, writing)
+        if not snapshot.project.exists:
+            return Change(answer=None, shows=False)
+        return Change(answer=None, state_block=state_block_of(snapshot, writing))
+
+    return project_context.write(change, now=now)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,6 +466,8 @@ class _Recording:
             text=self.text,
             surface=self.judged.surface,
         )
+        # What the decision asks is part of where the project stands.
+        snapshot = replace(snapshot, questions=open_questions(writing))
         kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
         stored = writing.add_report(replace(row, decision=_json(kept)))
         if self.judged.counts:
@@ -442,14 +481,14 @@ class _Recording:
 
         handoff = late is None and {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
         if handoff:
-            sources = snapshot.since_handoff(writing)
+            sources = session_sources(snapshot, writing)
             text = compose_handoff(
                 NOTHING_GIVEN, sources, decided_command=decision.next_command, now=self.now
             )
             self._add(writing, handoff_event(text, author=self._author, now=self.now))
 
         # Compare the documents as they will be when they show the report.
-        block = state_block_of(snapshot, is_elsewhere=self._is_elsewhere)
+        block = state_block_of(snapshot, writing, is_elsewhere=self._is_elsewhere)
         shown = snapshot.with_chronicle(block)
         if handoff:
             shown = shown.without_handoff()
@@ -615,6 +654,14 @@ class _Recording:
             context = replace(context, execution_gate=gate.passed)
         if state is not None and state.profile == "v1":
             context = replace(context, profile="v1")
+        if state is not None and state.phase != "idle" and context.next_command is None:
+            # By the state after this report, which may end its phase.
+            moved = progress_of(
+                self.view, state, snapshot.facts, blueprint=snapshot.project.blueprint
+            )
+            after = snapshot.with_state(replace(state, phase=moved.phase or state.phase))
+            ahead = gate_ahead(after.project, after.facts)
+            context = replace(context, next_command=next_command(after.project, ahead))
 
         decision, _ = redact_structure(route(self.verdict, context))
         if snapshot.round.is_open:

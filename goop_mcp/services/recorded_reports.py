@@ -388,7 +388,9 @@ def withdraw_report(
             resources=project_context.addresses(CHRONICLE, ADL),
         )
 
-        return Change(answer=done, state_block=state_block_of(after, is_elsewhere=is_elsewhere))
+        return Change(
+            answer=done, state_block=state_block_of(after, writing, is_elsewhere=is_elsewhere)
+        )
 
     result, written = project_context.write(change, now=now)
 

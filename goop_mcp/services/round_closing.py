@@ -4,6 +4,7 @@ from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot
 from goop_mcp.services.session_contents import SessionFields, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.services.session_sources import session_sources
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep, NewKeptDocument, RoundOutcome
 from goop_mcp.workspace.documents.spec_edits import set_lock
@@ -101,7 +102,7 @@ def close_round(
         ),
         next_command="/goop-discuss",
     )
-    handoff = compose_handoff(closing, snapshot.closed(writing).since_handoff(writing), now=now)
+    handoff = compose_handoff(closing, session_sources(snapshot.closed(writing), writing), now=now)
     writing.add_event(handoff_event(handoff, author=_AUTHOR, now=now))
     changes += plan_archive(writing, round=number)
 

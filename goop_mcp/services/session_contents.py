@@ -7,11 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from goop_mcp.redaction import map_texts, redact_structure
-from goop_mcp.services.project_snapshot import SessionSources, envelope_of
+from goop_mcp.services.project_snapshot import envelope_of
+from goop_mcp.services.session_sources import SessionSources
+from goop_mcp.services.state_block import gate_ahead, next_command
 from goop_mcp.store.records import StoredReport
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.commands import usual_next_of_phase
+from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.blueprint import BlueprintTask
 from goop_mcp.workspace.documents.handoff import (
     DoneTask,
@@ -21,7 +24,7 @@ from goop_mcp.workspace.documents.handoff import (
     command_in,
 )
 from goop_mcp.workspace.documents.status_markers import task_ids_in
-from goop_mcp.workspace.layout import READING_ORDER
+from goop_mcp.workspace.layout import ADL, READING_ORDER
 from goop_mcp.workspace.report_index import claimed_checks, finishes_task
 
 __all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff", "fields_to_json"]
@@ -79,7 +82,7 @@ def compose_handoff(
     task = next((each for each in tasks if str(each.id) not in done), None)
     if not (fields.next_action or fields.next_agent or fields.next_command):
         fields = given.with_next_step(fields, done)
-    next_task = _next_task(fields, task, envelopes, done)
+    next_task = _next_task(fields, task, _continued(reports, envelopes, done), done)
 
     # A caller who names a completed task as the next action knows that work is left, so that the
     # task is not listed as completed.
@@ -94,8 +97,8 @@ def compose_handoff(
         generated=now,
         phase=_phase(sources),
         completed=tuple(_completed(reports, envelopes, without=named_again)),
-        outcomes=_unique(_texts(envelopes, "summary")),
-        decisions=_unique([*map(str, snapshot.decisions), *_decisions(sources, envelopes)]),
+        outcomes=_unique(_texts(_newest_of_each_task(reports, envelopes), "summary")),
+        decisions=_unique([*snapshot.made, *_decisions(sources, envelopes)]),
         spec_locked=state.spec_locked if state is not None else None,
         wave=f"{state.current_wave}/{waves}" if state is not None and waves else None,
         task=str(task.id) if task is not None else None,
@@ -128,8 +131,11 @@ def compose_handoff(
             [*given.blockers_without(done), *(fields.blockers or snapshot.records.blockers)]
         ),
         gotchas=_unique([*given.warnings, *(fields.warnings or _gotchas(sources))]),
-        pending_decisions=(
-            project.chronicle.pending_decisions if project.chronicle is not None else ()
+        pending_decisions=_unique(
+            [
+                *sources.waiting,
+                *(project.chronicle.pending_decisions if project.chronicle is not None else ()),
+            ]
         ),
         memories=tuple(
             f"{memory.title} ({memory.type}, {memory.id})" for memory in sources.memories
@@ -293,12 +299,14 @@ def _decided(command: str | None) -> str | None:
 
 
 def _command(sources: SessionSources) -> str | None:
-    """Return the command of the newest decision, else the usual one of the phase."""
+    """Return the next command of the project, else that of the newest decision or the phase."""
+    project, facts = sources.snapshot.project, sources.snapshot.facts
+    if command := _decided(next_command(project, gate_ahead(project, facts))):
+        return command
     for report in sources.reports[-1:]:
         if command := _decided(_text(json.loads(report.decision).get("next_command"))):
             return command
 
-    project, facts = sources.snapshot.project, sources.snapshot.facts
     profile = project.state.profile if project.state is not None else "0.x"
     remain = facts.open_tasks_in_all > 0 or facts.total_tasks == 0
 
@@ -308,6 +316,8 @@ def _command(sources: SessionSources) -> str | None:
 def _files_to_read(sources: SessionSources, envelopes: Sequence[_Values]) -> tuple[str, ...]:
     paths = sources.snapshot.project.paths
     present = [paths[name] for name in READING_ORDER if name in paths]
+    if sources.snapshot.made and ADL in paths:
+        present.append(paths[ADL])
     handoff = _object(envelopes[-1].get("handoff")) if envelopes else {}
     listed = handoff.get("files_to_read")
     named = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
@@ -329,11 +339,36 @@ def _sentence(text: str) -> str:
     return text if not text or text[-1] in _ENDS else f"{text}."
 
 
+def _newest_of_each_task(
+    reports: Sequence[StoredReport], envelopes: Sequence[_Values]
+) -> list[_Values]:
+    """Return the last envelope of each task, and every one of reports without a task."""
+    last = {report.task_id: report for report in reports if report.task_id is not None}
+    return [
+        envelope
+        for report, envelope in zip(reports, envelopes, strict=True)
+        if report.task_id is None or last[report.task_id] is report
+    ]
+
+
+def _continued(
+    reports: Sequence[StoredReport], envelopes: Sequence[_Values], done: _Done
+) -> _Values:
+    """Return what the newest report says comes next; nothing if it would leave its task undone.
+
+    An agent that takes its task for complete names the one after it, also where a check failed.
+    """
+    if not reports:
+        return {}
+    reported = _object(_object(envelopes[-1].get("handoff")).get("next_action"))
+    own = normal_task_id(reports[-1].task_id or "")
+    named = _named_task(_text(reported.get("text")))
+    return {} if own and own not in done and named not in (None, own) else reported
+
+
 def _next_task(
-    fields: SessionFields, task: BlueprintTask | None, envelopes: Sequence[_Values], done: _Done
+    fields: SessionFields, task: BlueprintTask | None, reported: _Values, done: _Done
 ) -> NextTask | None:
-    handoff = _object(envelopes[-1].get("handoff")) if envelopes else {}
-    reported = _object(handoff.get("next_action"))
     action, agent = _text(reported.get("text")), _text(reported.get("agent"))
     if _is_to_be_done_again(action, agent, done):
         # An agent that worked at the same time wrote this before that task was reported.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 from goop_mcp.errors import GoopError, UnknownNameError
@@ -9,13 +10,14 @@ from goop_mcp.messages.quoting import line
 from goop_mcp.protocols import validate
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_context import Change, ProjectContext
-from goop_mcp.services.project_snapshot import HANDOFF_KIND, SessionSources, take_snapshot
+from goop_mcp.services.project_snapshot import take_snapshot
 from goop_mcp.services.session_contents import (
     NOTHING_GIVEN,
     SessionFields,
     compose_handoff,
     fields_to_json,
 )
+from goop_mcp.services.session_sources import HANDOFF_KIND, SessionSources, session_sources
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import NewEvent
 from goop_mcp.validation.verdict import Verdict
@@ -125,7 +127,7 @@ def build_session_handoff(
     if not write:
         sources = SessionSources(snapshot=snapshot)
         if project_context.store.exists():
-            sources = project_context.store.read(snapshot.since_handoff)
+            sources = project_context.store.read(partial(session_sources, snapshot))
 
         handoff = compose_handoff(fields, sources, now=now)
         verdict, text = judge_handoff(handoff), handoff_text(handoff)
@@ -135,7 +137,7 @@ def build_session_handoff(
         )
 
     def change(writing: WriteTransaction) -> Change[BuiltHandoff]:
-        handoff = compose_handoff(fields, snapshot.since_handoff(writing), now=now)
+        handoff = compose_handoff(fields, session_sources(snapshot, writing), now=now)
         verdict = judge_handoff(handoff)
         # The next handoff says this again, unless a session has resumed from this one.
         if fields != NOTHING_GIVEN:

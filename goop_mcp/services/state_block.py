@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_snapshot import ProjectSnapshot
+from goop_mcp.services.waiting import waiting_in
+from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.workflow.commands import usual_next
 from goop_mcp.workflow.gates import GATES, GateFacts, GateName, GateResult, judge_gate
 from goop_mcp.workspace.documents.state_block import StateBlock, state_block_text
@@ -26,11 +28,13 @@ SHOWN_GATES = tuple(name for name in GATES if name is not GateName.MERGE)
 """The gates that the work passes in turn."""
 
 
-def state_block_of(snapshot: ProjectSnapshot, *, is_elsewhere: bool = False) -> str:
+def state_block_of(
+    snapshot: ProjectSnapshot, reading: ReadTransaction, *, is_elsewhere: bool = False
+) -> str:
     """Return the text of the block of state for `snapshot`, without its marks and secrets.
 
-    `is_elsewhere` states that the folder of the project is not on this machine, so that its plan
-    and its gates are not known here.
+    What waits for a person is read in the same transaction. `is_elsewhere` states that the folder
+    of the project is not on this machine, so that its plan and its gates are not known here.
     """
     project, records = snapshot.project, snapshot.records
     state, blueprint = project.state, project.blueprint
@@ -48,6 +52,8 @@ def state_block_of(snapshot: ProjectSnapshot, *, is_elsewhere: bool = False) -> 
         waves=waves or (state.total_waves if state is not None else None),
         tasks=tasks,
         blockers=records.blockers,
+        waiting=[each.note for each in waiting_in(reading, snapshot)],
+        decisions=snapshot.made[::-1],
         next_command=None if is_elsewhere else next_command(project, ahead),
     )
     shareable, _ = redact_structure(block)

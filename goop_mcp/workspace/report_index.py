@@ -28,10 +28,12 @@ _BLOCKED = "BLOCKED"
 
 
 class Blocker(NamedTuple):
-    """What a report is blocked by; `revision` is that of the report."""
+    """What a report is blocked by; `revision`, `agent` and `at` (ISO 8601) are its report's."""
 
     text: str
     revision: int
+    agent: str | None = None
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,8 @@ class _Standing(NamedTuple):
     is_done: bool
     blocker: str | None
     revision: int
+    agent: str | None
+    at: str
 
 
 class ReportIndex:
@@ -137,6 +141,8 @@ class ReportIndex:
                 finishes_task(report, envelope),
                 blocker_of(report, envelope),
                 report.revision,
+                report.agent,
+                report.created_at,
             )
             if report.agent in VERIFIERS:
                 later._verification, later._verification_report = envelope, report.id
@@ -161,7 +167,7 @@ class ReportIndex:
         # computes this again.
         for key, each in reversed(self._standings.items()):
             if each.blocker is not None:
-                blocked[key] = Blocker(each.blocker, each.revision)
+                blocked[key] = Blocker(each.blocker, each.revision, each.agent, each.at)
             if each.task is None:
                 continue
             if each.has_failed:

@@ -43,6 +43,7 @@ FULL = {
     "session_state": "RUNNING",
     "known_agents": ["baker"],
     "execution_gate": False,
+    "next_command": "/goop-plan",
     "profile": "v1",
     "package_version": "0.1.6",
     "policy": {"adoption": "mandatory", "auto_default": True, "limits": {"partials_in_a_row": 5}},

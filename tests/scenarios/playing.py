@@ -76,6 +76,12 @@ class Transcript:
 
 Call = Callable[[Player, PlayStep, ProjectPosition], Awaitable[ToolAnswer | None]]
 """Makes the call of a step at a position; the answer is None if it is not known."""
+Watch = Callable[[Player, PlayStep, ToolAnswer | None, Settings, checks.Files], Awaitable[None]]
+"""Looks at the project after a step; `Files` are its documents, {} if people changed them since."""
+
+
+async def nothing(*_seen: object) -> None:
+    """Look at nothing."""
 
 
 def normal(text: str) -> str:
@@ -113,10 +119,12 @@ async def play(
     steps: Sequence[PlayStep] = STEPS,
     call: Call | None = None,
     is_elsewhere: bool = False,
+    watch: Watch = nothing,
 ) -> Transcript:
     """Play `steps` in `project`, and raise at the first that is not as it should be.
 
-    `settings` are those of another reader of the project. `call` makes the call of each step.
+    `settings` are those of another reader of the project. `watch` looks at the project after each
+    step whose documents are up to date. `call` makes the call of each step.
     `is_elsewhere` states that the server has no folder: what people have written there is known to
     it as soon as a step has judged it.
     """
@@ -166,6 +174,7 @@ async def play(
                 if is_known:
                     names = checks.SHARED if is_elsewhere else checks.DOCUMENTS
                     await check_resources(player, files, names)
+                await watch(player, step, answer, settings, {} if edited else files)
             except (AssertionError, KeyError) as error:
                 error.add_note(f"at step {step.name}: {step.title}")
                 raise

@@ -505,7 +505,8 @@ def test_only_an_option_that_the_report_lists_is_a_choice(player: Player, choice
         player.step("decide", task="W1.T1", choice=choice)
     assert "A) SQLite; B) PostgreSQL" in str(raised.value)
     assert len(project_status(player.context).blockers) == 1
-    assert project_status(player.context).waiting == ()
+    (waiting,) = project_status(player.context).waiting
+    assert (waiting.id, waiting.action, waiting.task) == (0, "decide", "W1.T1")
 
 
 @pytest.mark.parametrize(

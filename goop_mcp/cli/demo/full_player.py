@@ -35,8 +35,8 @@ class ProjectPosition:
 
     `gates` are the gates that are passed, `planned` the ids of the plan; `done`, `failed` and
     `open` divide those that were reported. `reports` is the number of all recorded ones. `waiting`
-    are the actions that wait for a person, `drift` the rules of findings about the project,
-    without infos.
+    are the actions by which a person answers what waits, `drift` the rules of findings about the
+    project, without infos.
     """
 
     exists: bool = False

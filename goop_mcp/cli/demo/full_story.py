@@ -203,7 +203,10 @@ PLAN = Chapter(
             name="note",
             title="a person writes a note into CHRONICLE.md",
             edits={
-                ".goopspec/CHRONICLE.md": ("## Learnings\n", f"## Learnings\n\n{PEOPLES_NOTE}\n")
+                ".goopspec/CHRONICLE.md": (
+                    "## Recent Activity\n",
+                    f"## Learnings\n\n{PEOPLES_NOTE}\n\n## Recent Activity\n",
+                )
             },
         ),
         _step(
@@ -378,14 +381,14 @@ FIRST_WAVE = Chapter(
             "the server has counted: a person is asked",
             _partial("Links in indented code blocks are still found"),
             actions=("ask_user",),
-            after={"reports": 6},
+            after={"reports": 6, "waiting": ("decide",)},
         ),
         _report(
             "w1_t2",
             "now it is done",
             _SECOND,
             actions=_GO_ON,
-            after={"reports": 7, "open": (), "done": ("W1.T1", "W1.T2")},
+            after={"reports": 7, "open": (), "done": ("W1.T1", "W1.T2"), "waiting": ()},
         ),
     ),
 )
@@ -408,7 +411,13 @@ SECOND_WAVE = Chapter(
             actions=("ask_user",),
             says=("RULE 4", "Take several folders"),
             shows={"CHRONICLE.md": ("40 pages in a second folder", "Take several folders")},
-            after={"reports": 8, "wave": 2, "open": ("W2.T1",), "blockers": (_RULE_4,)},
+            after={
+                "reports": 8,
+                "wave": 2,
+                "open": ("W2.T1",),
+                "blockers": (_RULE_4,),
+                "waiting": ("decide",),
+            },
         ),
         _step(
             "decide",
@@ -423,7 +432,7 @@ SECOND_WAVE = Chapter(
                 "ADL.md": ("Read one folder only", "archived next month"),
                 "CHRONICLE.md": ("Read one folder only",),
             },
-            after={"blockers": ()},
+            after={"blockers": (), "waiting": ()},
         ),
         _report(
             "w2_t1",
@@ -728,7 +737,7 @@ THIRD_WAVE = Chapter(
                 summary="All must-haves hold",
             ),
             actions=("ask_user",),
-            after={"reports": 14},
+            after={"reports": 14, "waiting": ("accept",)},
         ),
         _step(
             "accept",
@@ -743,6 +752,7 @@ THIRD_WAVE = Chapter(
                 "archive/round-1/CHRONICLE.md": (PEOPLES_NOTE, "40 pages in a second folder"),
             },
             after={
+                "waiting": (),
                 "phase": "idle",
                 "is_open": False,
                 "interview": False,
@@ -900,7 +910,7 @@ SECOND_ROUND = Chapter(
             "the verifier finds the must-have fulfilled",
             texts.verification({"MH1": True}, of=(3, 1), at="W3.T1", summary="The must-have holds"),
             actions=("ask_user",),
-            after={"reports": 20},
+            after={"reports": 20, "waiting": ("accept",)},
         ),
         _step(
             "merge",
@@ -918,6 +928,7 @@ SECOND_ROUND = Chapter(
             person="accept with issues",
             changes=(*_LOG, "SPEC.md", "HANDOFF.md", "archive/"),
             after={
+                "waiting": (),
                 "phase": "idle",
                 "is_open": False,
                 "locked": False,

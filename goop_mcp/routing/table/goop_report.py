@@ -64,7 +64,9 @@ def _is_last_task(case: RoutingInput) -> bool:
 
 
 def _command(case: RoutingInput) -> str | None:
-    """Return the command of the report, or else the usual one of its phase (D-37)."""
+    """Return the command of the project, else of the report, else of its phase (D-37)."""
+    if case.context.next_command:
+        return case.context.next_command
     if case.report.next_command:
         return case.report.next_command
 

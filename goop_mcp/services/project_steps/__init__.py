@@ -5,15 +5,10 @@ place (`taking`) then asks for a confirmation, or writes everything at once. So 
 cannot do the same step twice, and nothing is ever half done.
 """
 
+from goop_mcp.services.project_step import ProjectStep, person_command, step_from_json
 from goop_mcp.services.project_steps.choices import NONE_OF_THESE
 from goop_mcp.services.project_steps.creation import create
-from goop_mcp.services.project_steps.model import (
-    ProjectStep,
-    StepArgumentError,
-    StepResult,
-    person_command,
-    step_from_json,
-)
+from goop_mcp.services.project_steps.model import StepArgumentError, StepResult
 from goop_mcp.services.project_steps.offers import (
     BlockedTask,
     OfferedStep,

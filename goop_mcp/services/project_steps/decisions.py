@@ -106,9 +106,13 @@ def decide(stage: Stage) -> Plan | NotDone:
 
 
 def open_blockers(stage: Stage) -> Iterator[AskedBlocker]:
-    """Yield the blockers that wait for a decision, newest first."""
+    """Yield the blockers that wait for a decision, newest first, then the other questions."""
     for key, each in stage.snapshot.records.blocked.items():
         yield AskedBlocker(key=key, text=each.text, revision=each.revision)
+    for question in reversed(stage.snapshot.open_questions):
+        # The result of a round is accepted or rejected.
+        if not question.accepts:
+            yield AskedBlocker(key=question.key, text=question.text, revision=question.revision)
 
 
 def decided_blockers(stage: Stage) -> Iterator[AskedBlocker]:

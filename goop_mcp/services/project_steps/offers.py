@@ -8,6 +8,7 @@ from goop_mcp.errors import GoopError
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in
+from goop_mcp.services.project_step import ProjectStep, step_from_json
 from goop_mcp.services.project_steps.choices import Choices
 from goop_mcp.services.project_steps.decisions import (
     AskedBlocker,
@@ -16,11 +17,9 @@ from goop_mcp.services.project_steps.decisions import (
 )
 from goop_mcp.services.project_steps.model import (
     Plan,
-    ProjectStep,
     Stage,
     StepArgumentError,
     StepResult,
-    step_from_json,
 )
 from goop_mcp.services.project_steps.taking import STEPS, stage_for
 from goop_mcp.store.interface import ReadTransaction

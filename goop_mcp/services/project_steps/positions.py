@@ -20,6 +20,7 @@ from goop_mcp.services.project_steps.model import (
 from goop_mcp.services.round_closing import keep_document
 from goop_mcp.services.session_contents import NOTHING_GIVEN, SessionFields, compose_handoff
 from goop_mcp.services.session_handoff import given_event, handoff_event
+from goop_mcp.services.session_sources import session_sources
 from goop_mcp.services.state_block import gate_ahead, next_command
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptDocument, NewEvent
@@ -51,7 +52,7 @@ def checkpoint(stage: Stage) -> Plan | NotDone:
         # and every handoff until a session resumes says it again.
         if note is not None:
             writing.add_event(given_event(SessionFields(summary=note), now=stage.now))
-        sources = stage.snapshot.since_handoff(writing)
+        sources = session_sources(stage.snapshot, writing)
         handoff = compose_handoff(NOTHING_GIVEN, sources, now=stage.now)
         writing.add_event(handoff_event(handoff, author=stage.by, now=stage.now))
         _, file = plan_checkpoint(writing, stage.state, task=task, note=note, now=stage.now)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from goop_mcp.services.open_questions import withdraw_questions
 from goop_mcp.services.project_steps.model import Stage
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import RetireReason, StoredReport
@@ -49,8 +50,9 @@ def retire_reports(
 
 
 def reset_counters(writing: WriteTransaction, tasks: Iterable[str]) -> None:
-    """Count attempts, repeats and partials of `tasks` from the beginning."""
-    number = writing.round().number
-    for task in {normal_task_id(each) for each in tasks}:
+    """Count attempts, repeats and partials of `tasks` from the beginning; nothing is asked."""
+    number, keys = writing.round().number, {normal_task_id(each) for each in tasks}
+    withdraw_questions(writing, keys)
+    for task in keys:
         if writing.counters(round=number, task=task):
             writing.set_counters(round=number, task=task, values={})

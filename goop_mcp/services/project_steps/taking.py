@@ -8,8 +8,10 @@ from typing import Final, Literal
 from goop_mcp.errors import StateCorruptError, StateReadOnlyError, UnknownNameError
 from goop_mcp.messages.rendering import no_project, notice, warning
 from goop_mcp.redaction import redact_structure
+from goop_mcp.services.open_questions import withdraw_passing
 from goop_mcp.services.project_context import Change, ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in
+from goop_mcp.services.project_step import ProjectStep, person_command, step_from_json
 from goop_mcp.services.project_steps.contract import (
     amend_spec,
     complete_interview,
@@ -21,14 +23,11 @@ from goop_mcp.services.project_steps.decisions import decide
 from goop_mcp.services.project_steps.model import (
     NotDone,
     Plan,
-    ProjectStep,
     Restored,
     Stage,
     StepArgumentError,
     StepQuestion,
     StepResult,
-    person_command,
-    step_from_json,
 )
 from goop_mcp.services.project_steps.phases import confirm_merge, skip_gate, start_phase
 from goop_mcp.services.project_steps.positions import checkpoint, restore_state, resume
@@ -395,6 +394,8 @@ def _done(
         keep_document(writing, name, text, step=step, round=stage.round, now=now)
     if plan.then is not None:
         extra += plan.then(writing)
+    if plan.change.phase not in (None, stage.state.phase):
+        withdraw_passing(writing)
 
     if plan.spec is not None:
         path, before = spec_path(stage.snapshot.project), stage.snapshot.sources_on_disk[SPEC]
@@ -439,7 +440,7 @@ def _done(
         answer=redact_structure(result)[0],
         state=state,
         extra=tuple(extra),
-        state_block=state_block_of(after),
+        state_block=state_block_of(after, writing),
     )
 
 

@@ -75,7 +75,6 @@ def _show(visit: Visit) -> Response:
         now=status,
         phases=phases,
         offers=offers,
-        run_steps=status.run_steps,
         blocked={each.task for each in offers.blocked},
         none_of_these=services.project_steps.NONE_OF_THESE,
         outcomes=[each.step.outcome for each in accepts],

@@ -26,7 +26,7 @@ _START = re.compile(r"<!-- goop:state (\d{1,18}) ([0-9a-f]{16}) -->")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _DONE = "done"
 _MOST_TASKS = 20
-_MOST_BLOCKERS = 10
+_MOST_LISTED = 10
 _LONGEST = 300
 # Nobody but a person can put more blocks into a chronicle, and the first few are enough to look at.
 _MOST_LOOKED_AT = 20
@@ -38,7 +38,8 @@ class StateBlock:
 
     `wave` counts from 1, 0 before the first. `tasks` are (id, name, status) in the order of the
     plan, with the statuses done, failed, blocked, open and pending; all count, and those that are
-    not done are listed.
+    not done are listed. `waiting` is what waits for a person, `decisions` what was decided in the
+    round, newest first.
     """
 
     phase: str | None = None
@@ -47,6 +48,8 @@ class StateBlock:
     waves: int | None = None
     tasks: Sequence[tuple[str, str, str]] = ()
     blockers: Sequence[str] = ()
+    waiting: Sequence[str] = ()
+    decisions: Sequence[str] = ()
     next_command: str | None = None
 
 
@@ -66,7 +69,7 @@ class StateBlockPlace:
 def state_block_text(state: StateBlock) -> str:
     """Return the Markdown of `state` without its marks and without a final line end.
 
-    At most 20 open tasks and 10 blockers are listed, the others counted.
+    At most 20 open tasks and 10 entries of each other list are shown, the others counted.
     """
     still_open = [task for task in state.tasks if task[2] != _DONE]
     rows = [
@@ -84,10 +87,12 @@ def state_block_text(state: StateBlock) -> str:
         f"{line(f'{id} {name}', longest=_LONGEST)}: {line(status)}"
         for id, name, status in still_open
     ]
-    blockers = [paragraph(line(each, longest=_LONGEST)) for each in state.blockers]
+    blockers = _lines(state.blockers)
     for title, texts, most in (
         ("Open Tasks", listed, _MOST_TASKS),
-        ("Active Blockers", blockers, _MOST_BLOCKERS),
+        ("Active Blockers", blockers, _MOST_LISTED),
+        ("Waiting for a Person", _lines(state.waiting), _MOST_LISTED),
+        ("Decisions Made", _lines(state.decisions), _MOST_LISTED),
     ):
         if texts:
             more = [f"… and {len(texts) - most} more"] if len(texts) > most else []
@@ -95,6 +100,10 @@ def state_block_text(state: StateBlock) -> str:
             parts.append(f"**{title}:**\n\n{items}")
 
     return inert("\n\n".join(filter(None, parts)))
+
+
+def _lines(texts: Sequence[str]) -> list[str]:
+    return [paragraph(line(each, longest=_LONGEST)) for each in texts]
 
 
 def marked_state_block(text: str, revision: int) -> str:

@@ -42,7 +42,7 @@ IN_TEXT_ONLY: Final = words(
     out detail full has recorded report revision phase wave round open tasks done none accepted
     rejected envelope more waiting number asked by listed file handoff session made a undo message
     retry size goopspec status gate complete locked unlocked pending project interview spec lock
-    skipped
+    skipped person
     acceptance progress next step run drift database memories waves task completed latest events
     checkpoints findings warning warnings duplicate after missing newest profile gates reports
     disagreement disagreements choices question detail=full unnamed saved closed blocked ℹ
