@@ -25,6 +25,7 @@ from goop_mcp.workspace.documents.handoff import (
 )
 from goop_mcp.workspace.documents.status_markers import task_ids_in
 from goop_mcp.workspace.layout import ADL, READING_ORDER
+from goop_mcp.workspace.report_effects import leads_to
 from goop_mcp.workspace.report_index import claimed_checks, finishes_task
 
 __all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff", "fields_to_json"]
@@ -82,7 +83,8 @@ def compose_handoff(
     task = next((each for each in tasks if str(each.id) not in done), None)
     if not (fields.next_action or fields.next_agent or fields.next_command):
         fields = given.with_next_step(fields, done)
-    next_task = _next_task(fields, task, _continued(reports, envelopes, done), done)
+    reported = _continued(reports, envelopes, done, phase=snapshot.phase)
+    next_task = _next_task(fields, task, reported, done)
 
     # A caller who names a completed task as the next action knows that work is left, so that the
     # task is not listed as completed.
@@ -352,13 +354,18 @@ def _newest_of_each_task(
 
 
 def _continued(
-    reports: Sequence[StoredReport], envelopes: Sequence[_Values], done: _Done
+    reports: Sequence[StoredReport],
+    envelopes: Sequence[_Values],
+    done: _Done,
+    *,
+    phase: str | None,
 ) -> _Values:
-    """Return what the newest report says comes next; nothing if it would leave its task undone.
+    """Return what the newest report says comes next; nothing if it does not hold any more.
 
-    An agent that takes its task for complete names the one after it, also where a check failed.
+    An agent that takes its task for complete names the one after it, also where a check failed. And
+    a step to another `phase` may have followed the report: what it asks for belonged to the former.
     """
-    if not reports:
+    if not reports or (phase is not None and not leads_to(reports[-1].phase, phase)):
         return {}
     reported = _object(_object(envelopes[-1].get("handoff")).get("next_action"))
     own = normal_task_id(reports[-1].task_id or "")
@@ -374,7 +381,8 @@ def _next_task(
         # An agent that worked at the same time wrote this before that task was reported.
         action = agent = None
 
-    action, agent = fields.next_action or action, fields.next_agent or agent
+    planned = task.executor if task is not None and action is None else None
+    action, agent = fields.next_action or action, fields.next_agent or agent or planned
     if task is None and not action:
         return None
 

@@ -16,7 +16,7 @@ from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange
 
-__all__ = ["entry_of_report", "log_of_report", "progress_of"]
+__all__ = ["entry_of_report", "leads_to", "log_of_report", "progress_of"]
 
 _DONE: Mapping[int, str] = {
     1: "The bug was fixed.",
@@ -38,6 +38,14 @@ _NEXT: Mapping[str, tuple[str, Callable[[GateFacts], bool]]] = {
     "accept": ("idle", lambda facts: facts.user_accepted),
 }
 """The next phase of each phase that ends automatically, and the condition for it."""
+
+
+def leads_to(phase: str | None, other: str) -> bool:
+    """Whether the work of `phase` goes on in `other`: the same phase, or the one that follows it.
+
+    None is a report that names no phase, which may be of any.
+    """
+    return phase in (None, other) or (phase in _NEXT and _NEXT[phase][0] == other)
 
 
 def entry_of_report(

@@ -40,7 +40,8 @@ class Oracle:
     blockers by task, `asked` those that were answered. `partials` counts PARTIAL reports in a row
     by task, `claims` refused replies with the same untrue claim. `unfinished` is the task of the
     last report if that leaves it undone, `superseded` are the summaries that a later report of
-    their task replaces.
+    their task replaces. `asked_for` is what the last report wants next, `outdated` the same once a
+    step to another phase has followed.
     """
 
     decided: list[tuple[str, ...]] = field(default_factory=list)
@@ -53,6 +54,8 @@ class Oracle:
     summaries: dict[str, str] = field(default_factory=dict)
     superseded: set[str] = field(default_factory=set)
     unfinished: str | None = None
+    asked_for: str | None = None
+    outdated: str | None = None
     begun: bool = False
 
     def saw(self, step: PlayStep, answer: ToolAnswer | None) -> None:
@@ -86,6 +89,8 @@ class Oracle:
         elif words and step.person is not None:
             self.decided.append(words)
             self.logged.append(words)
+        if action == "start_phase" or given.get("outcome") == "reject":
+            self.outdated = self.asked_for
         moves = ("start_phase", "accept", "start_round", "reopen_round")
         if action in moves:
             self.waiting.pop("accept", None)
@@ -124,6 +129,7 @@ class Oracle:
         if self.partials[key] > 3:
             self.waiting[key] = f"PARTIAL {self.partials[key]} times in a row"
         done = stated["status"] == "COMPLETE" and _CHECK.search(text) is None
+        self.asked_for, self.outdated = unescape(stated.get("next_action", "")), None
         next_agent = _NEXT_AGENT.search(text)
         if task is not None:
             self.unfinished = None if done else task
@@ -196,6 +202,8 @@ class Oracle:
         if isinstance(command, str) and command.startswith("/goop-"):
             assert handoff.command == command, f"HANDOFF.md: {handoff.command}, status: {command}"
         assert ("ADL.md" in " ".join(handoff.files_to_read)) == bool(self.decided)
+        if self.outdated is not None and handoff.next_task is not None:
+            assert handoff.next_task.action != self.outdated, "HANDOFF.md: the phase has changed"
         if self.unfinished is not None:
             assert handoff.next_task is not None
             assert self.unfinished in handoff.next_task.task, handoff.next_task.task

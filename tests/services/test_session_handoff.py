@@ -119,7 +119,7 @@ def test_a_task_that_is_done_is_not_named_as_the_next_one(
 
     assert [task.name for task in found.completed] == ["W2.T2", "W2.T1"]
     assert found.next_task is not None
-    assert found.next_task.task == "W1.T1 Create the table"
+    assert found.next_task.task == "W1.T1 Create the table (goop-executor-medium)"
     assert "W2.T2" not in (found.next_task.action or "")
 
 
