@@ -5,29 +5,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from goop_mcp.services.small_files import read_whole
+from goop_mcp.workspace.repositories import repository_above
 
 __all__ = ["may_hold", "repository_above"]
 
 _LARGEST_INDEX: Final = 8 * 1024 * 1024
-
-
-def repository_above(folder: str) -> str | None:
-    """Return the nearest folder with an entry `.git`, from `folder` upwards, None without one."""
-    try:
-        # `os.path` instead of pathlib, which is slow to import.
-        folder = os.path.realpath(folder)
-    except (OSError, ValueError):
-        # No folder can have this path.
-        return None
-
-    # A broken link counts as well: it marks where a repository is meant to be.
-    while not os.path.lexists(f"{folder}{os.sep}.git"):
-        parent, _ = os.path.split(folder)
-        if parent == folder:
-            return None
-        folder = parent
-
-    return folder
 
 
 def may_hold(repository: str, paths: Iterable[str]) -> bool:

@@ -20,7 +20,7 @@ from goop_mcp.validation.evidence_rules import (
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workspace.claimed_commits import inner_repositories, is_id
-from goop_mcp.workspace.claimed_files import path_in_project
+from goop_mcp.workspace.claimed_files import path_in_project, place_in_repository
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.git import GitError, Repository
 
@@ -99,6 +99,8 @@ class _Changes:
         # With repositories inside the project a file may be part of a commit that this repository
         # does not have, so its commits are not compared with the files.
         comparable = bool(self._full and self._paths and not self._inner)
+        # The same holds for files in another folder of the repository than the project.
+        comparable = comparable and not self._may_be_elsewhere()
         changed = self._repository.touched(self._full, self._paths) if comparable else {}
 
         # With a guessed base the problems are weaker: other rules with a lower severity.
@@ -168,6 +170,16 @@ class _Changes:
             shown = excerpt(claim.path, _SHOWN)
             message = f"file {shown!r} {state}; expected a change, as the reply says"
             yield rule.problem(message, path=claim.where, found=excerpt(claim.path))
+
+    def _may_be_elsewhere(self) -> bool:
+        """Whether a file of the reply may lie in another folder of the repository."""
+        if not place_in_repository(self._files):
+            return False
+        paths = [path_in_project(claim, self._files) for claim in self._claims.files]
+        try:
+            return not all(path is not None and self._files.exists(path) for path in paths)
+        except (GoopError, OSError):
+            return True
 
     def _spellings(self, claim: FileClaim) -> Iterator[str]:
         """Yield the path of `claim` as written and, if it contains links, as git has it."""

@@ -20,8 +20,9 @@ from goop_mcp.validation.rules import Problem
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.layout import SESSIONS_FOLDER
 from goop_mcp.workspace.paths import is_too_long
+from goop_mcp.workspace.repositories import repository_above
 
-__all__ = ["Looked", "check_files", "links_that_lead_out", "path_in_project"]
+__all__ = ["Looked", "check_files", "links_that_lead_out", "path_in_project", "place_in_repository"]
 
 Looked = Callable[[int, int], None]
 """Called with the number of claims checked so far and of all claims; may raise to stop."""
@@ -117,6 +118,7 @@ class _Looking:
         self._folders = folders
         self._bounds = PathBounds(workspace=files.root.as_posix())
         self._names: dict[str, dict[str, str]] = {}
+        self._prefix = place_in_repository(files)
 
     def problem(self, claim: FileClaim, *, session_ended: bool) -> Problem | None:
         if claim.reported:
@@ -250,6 +252,8 @@ class _Looking:
         yield path
         if (without_line := _without_line(path)) != path:
             yield without_line
+        if self._prefix and path.startswith(self._prefix):
+            yield path.removeprefix(self._prefix)
         if claim.loose:
             for folder in self._folders:
                 yield f"{folder}/{path}"
@@ -269,6 +273,8 @@ class _Looking:
                 claim, "it is not there, and the reply does not say what was done to it"
             )
 
+        if self._prefix and self._is_elsewhere(path):
+            return _not_checked(claim, "it is in another folder of the repository")
         if claim.loose and claim.kind == "present" and "/" not in path:
             return _not_checked(claim, "nothing says in which folder it lies")
 
@@ -282,6 +288,14 @@ class _Looking:
         return self._not_found(
             claim, f"there is {excerpt(other_path, _SHOWN)!r}, which is spelled otherwise"
         )
+
+    def _is_elsewhere(self, path: str) -> bool:
+        """Whether the repository has the file outside of the project, by its path from the top."""
+        top = self._files.root.parents[self._prefix.count("/") - 1]
+        try:
+            return ProjectFiles(top).exists(path)
+        except (GoopError, OSError):
+            return False
 
     def _is_listed(self, path: str) -> bool:
         """Whether the folder of `path` has an entry of exactly this name, also a broken link."""
@@ -298,6 +312,16 @@ class _Looking:
         return self._names[folder]
 
 
+def place_in_repository(files: ProjectFiles) -> str:
+    """Return the path of the project from the top of its repository, with a `/` at the end.
+
+    "" where it is the top itself, or in no repository. Reports may name files by either path.
+    """
+    top = repository_above(str(files.root))
+    place = "." if top is None else files.root.relative_to(top).as_posix()
+    return "" if place == "." else f"{place}/"
+
+
 def path_in_project(claim: FileClaim, files: ProjectFiles) -> str | None:
     """Return the path of the claimed file relative to the project, None if it cannot be one."""
     path, problem = read_path(
@@ -310,6 +334,8 @@ def path_in_project(claim: FileClaim, files: ProjectFiles) -> str | None:
         relative = files.relative(path.replace("\\", "/"))
         if files.exists(relative):
             return relative
+        if (place := place_in_repository(files)) and relative.startswith(place):
+            relative = relative.removeprefix(place)
     except (GoopError, OSError):
         return None
 
