@@ -135,10 +135,12 @@ class AppContext:
 
         Every claim about a file would be found untrue here, however true it is there.
         """
-        if not self.settings.keeps_files and not self.files.exists(FOLDER):
+        here = self.settings.keeps_files or any(map(self.files.exists, (FOLDER, ".git")))
+        if not here:
             raise ProjectElsewhereError(
-                f"there is no folder {FOLDER} of the project on this server, so no claim of the"
-                " reply can be verified; call again with check_workspace=false"
+                "the folder of this server is no checkout of the project: it has neither .git nor"
+                f" {FOLDER}, so no claim of the reply can be verified; call again with"
+                " check_workspace=false"
             )
 
     def writing_context(self) -> "ProjectContext":

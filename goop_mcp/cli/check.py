@@ -24,6 +24,7 @@ from goop_mcp.cli.options import (
     RULES,
     WrongCallError,
     completing,
+    name_unverified,
     name_weakened,
     opened_workspace,
     project_folder,
@@ -313,6 +314,9 @@ def check(
         # Before anything is shown: whoever sees a verdict and ends --watch gets its code.
         code = 2 if outcome.unread else 0 if is_good else 1
         _write_verdicts(outcome, format=format, output=output, detail=detail, colour=colour)
+        # The JSON has a key for it.
+        if not quiet and format != "json":
+            name_unverified(each.verdict for each in outcome.checked)
         for unread in outcome.unread:
             complain(unread.message)
         if compared is not None:

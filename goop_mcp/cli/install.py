@@ -19,7 +19,7 @@ from goop_mcp.cli.hosts import (
 from goop_mcp.cli.options import PROJECT, WrongCallError
 from goop_mcp.cli.streams import complain, show
 from goop_mcp.hosts.catalogue import Scope
-from goop_mcp.hosts.doctor.judging import who_is_judged
+from goop_mcp.hosts.doctor.judging import what_is_verified, who_is_judged
 from goop_mcp.hosts.hooks.plugins import find_plugins
 from goop_mcp.hosts.installing import InstallAction, Registration, carry_out, plan_install
 from goop_mcp.hosts.launch import Launch, current_environment, find_launch
@@ -110,7 +110,10 @@ def install(
 
     if code == 0 and not (dry_run or is_printed):
         chosen = [registration.host for registration in registrations]
-        show(f"Judged: {who_is_judged(registrations[0].project, chosen)[1]}.\n{_CHECK}")
+        place = registrations[0].project
+        show(f"Judged: {who_is_judged(place, chosen)[1]}.\n")
+        verified = "; ".join(filter(None, what_is_verified(place, chosen)))
+        show(f"Verified: {verified}.\n{_CHECK}")
 
     return code
 

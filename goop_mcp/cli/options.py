@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from goop_mcp.store.interface import Store
+    from goop_mcp.validation.verdict import Verdict
 
 __all__ = [
     "COLOUR",
@@ -39,6 +40,7 @@ __all__ = [
     "WrongCallError",
     "completing",
     "file_or_report",
+    "name_unverified",
     "name_weakened",
     "opened_application",
     "opened_workspace",
@@ -132,6 +134,18 @@ def name_weakened(project: "Path", *, base: str | None = None) -> None:
             f"note: settings that weaken how reports are judged are in force: {what}. If they are"
             f" right, commit them or run goop-mcp trust {shlex.quote(file)}"
         )
+
+
+def name_unverified(verdicts: "Iterable[Verdict]") -> None:
+    """Print once how many claims of accepted replies were compared with nothing (D-106)."""
+    found = [each.unverified for each in verdicts if each.unverified is not None]
+    if not found:
+        return
+
+    claims, of = sum(each.claims for each in found), sum(each.of for each in found)
+    asked = found[0].why == services.unverified.NOT_ASKED
+    because = "" if asked else f", because {found[0].why}"
+    complain(f"note: not verified: {claims} of {of} claims{because}; --workspace verifies them")
 
 
 def _name_project_above(folder: "Path", *, named: str | None) -> None:
@@ -239,8 +253,8 @@ WORKSPACE_BY_PROJECT = click.option(
     "workspace",
     default=None,
     help=(
-        "Verify what the reply claims about the project, or do not; by default where the project"
-        " has a folder .goopspec."
+        "Verify what the reply claims about the project, or do not; by default in a git"
+        " repository, and in a project with a folder .goopspec."
     ),
 )
 RULES = click.option(

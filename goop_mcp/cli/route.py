@@ -14,6 +14,7 @@ from goop_mcp.cli.options import (
     RULES,
     WORKSPACE_BY_PROJECT,
     file_or_report,
+    name_unverified,
     name_weakened,
     opened_workspace,
     project_folder,
@@ -25,6 +26,10 @@ from goop_mcp.printing import printed_to_stderr
 from goop_mcp.routing import Decision, RoutingContext
 from goop_mcp.services.route_reply import parse_context, route_reply
 from goop_mcp.services.shareable_verdicts import shareable_decision
+from goop_mcp.services.stop_hooks.judging import why_unverified
+from goop_mcp.services.stop_hooks.policy import read_policy
+from goop_mcp.services.stop_hooks.profile import is_project
+from goop_mcp.services.unverified import NOT_ASKED
 from goop_mcp.services.user_files import read_reply, read_short_text
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.rules import Rule
@@ -91,9 +96,11 @@ def route(
     mode: Mode = "strict" if strict else "lenient"
     home = project_folder(project)
     name_weakened(home)
-    # Where a decision is taken the claims count, and a project of ours can verify them (F-15).
+    # Where a decision is taken the claims count, and every repository can verify them (D-106).
     in_project = home.joinpath(FOLDER).is_dir()
-    verifies = in_project if workspace is None else workspace
+    policy = read_policy(str(home))[0]
+    why_not = why_unverified(policy, in_project=is_project(str(home))) if workspace is None else ""
+    verifies = not why_not if workspace is None else workspace
     opened = opened_workspace(
         project, database=database, project_id=project_id, wanted=in_project or verifies
     )
@@ -109,14 +116,15 @@ def route(
             store=store,
             counters=store if in_project else None,
             rules=rules,
+            why_not=why_not or NOT_ASKED,
         )
-
     # The decision quotes the reply, and goes to logs and to other agents.
     decision = shareable_decision(decision, text)
     if form == "json":
         emit_json(decision.to_dict())
     else:
         show(_for_people(decision, terminal_width()))
+        name_unverified([decision.verdict])
 
     return 0 if decision.verdict.accepted else 1
 

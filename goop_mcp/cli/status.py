@@ -1,15 +1,23 @@
 """`goop-mcp status`: print the status of the project."""
 
+import os
+import time
+from collections.abc import Sequence
+
 import click
 
 from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, TENANT, opened_application
 from goop_mcp.cli.pages import show_page, with_commands_of_the_terminal
-from goop_mcp.cli.streams import emit_json
+from goop_mcp.cli.streams import complain, emit_json
+from goop_mcp.messages.quoting import inert, line
+from goop_mcp.recording.state_folder import state_folder
 from goop_mcp.services.project_status import project_status
+from goop_mcp.services.stop_hooks.notices import Notice, NoticeFile
 
 __all__ = ["WAITING", "status"]
 
 WAITING = 3
+_MOST_SHOWN = 20
 
 
 @click.command(short_help="Print the status of the project.")
@@ -42,11 +50,31 @@ def status(
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         found = project_status(application.project_context)
+        notices = _notices(str(application.settings.project))
 
     if form == "json":
-        emit_json(found.to_dict())
+        values = {"notices": [each.to_dict() for each in notices]} if notices else {}
+        emit_json({**found.to_dict(), **values})
     else:
         page = with_commands_of_the_terminal(found.to_markdown(), phase=found.phase)
-        show_page(page, colour=colour)
+        show_page("\n".join([page, *_shown(notices), ""]) if notices else page, colour=colour)
 
     return WAITING if signals and found.waiting else 0
+
+
+def _notices(project: str) -> list[Notice]:
+    """Return what hooks have shown to a person about this project in the last day."""
+    try:
+        return NoticeFile(state_folder(os.environ), now=time.time()).of_project(project)
+    except OSError as error:
+        complain(f"note: the notices of hooks cannot be read: {error}")
+        return []
+
+
+def _shown(notices: Sequence[Notice]) -> list[str]:
+    lines = [
+        f"- {inert(line(each.sentence))}" + (f" ({each.times} times)" if each.times > 1 else "")
+        for each in notices[:_MOST_SHOWN]
+    ]
+    more = len(notices) - len(lines)
+    return ["### Shown by hooks in the last day", "", *lines, *([f"- {more} more"] if more else [])]

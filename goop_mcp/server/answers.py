@@ -21,6 +21,7 @@ from goop_mcp.server.short_answers import (
     short_verdict,
 )
 from goop_mcp.server.truncation import LEFT_OUT, fitted
+from goop_mcp.services.unverified import NOT_ASKED
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
@@ -419,7 +420,16 @@ def _remarks(verdict: Verdict) -> list[str]:
         *_listed("repair", verdict.repairs),
         *_listed("warning", others),
         *(f"not checked: {paragraph(message)}{more}" for message in unchecked[:1]),
+        *_unverified(verdict),
     ]
+
+
+def _unverified(verdict: Verdict) -> list[str]:
+    """Return a line about the claims that were compared with nothing, none without any."""
+    if verdict.unverified is None:
+        return []
+    asked = verdict.unverified.why == NOT_ASKED
+    return [verdict.unverified.sentence + ("; check_workspace=true verifies them" if asked else "")]
 
 
 def report_answer(built: "BuiltReport") -> CallToolResult:

@@ -160,6 +160,7 @@ class VerdictModel(BaseModel):
     changed_severities: list[str] = Field(
         default=[], description="Rules with another severity in this project."
     )
+    unverified: AnyObject | None = Field(default=None, description="Claims compared with nothing.")
     left_out: LeftOut = []
 
 

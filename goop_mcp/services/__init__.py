@@ -48,6 +48,7 @@ __all__ = [
     "transcripts",
     "trusted_programs",
     "trusted_settings",
+    "unverified",
     "verify_runs",
     "weakening",
 ]
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
         transcripts,
         trusted_programs,
         trusted_settings,
+        unverified,
         verify_runs,
         weakening,
     )

@@ -242,6 +242,9 @@ def check_files(
         try:
             known = None if evidence is None else evidence(text)
             verdict = judge(text, evidence=known)
+            if project is None:
+                unverified = services.unverified
+                verdict = unverified.with_unverified(verdict, unverified.NOT_ASKED)
             checked.append(CheckedFile(file=file, text=text, verdict=verdict))
         except RuleFailedError as error:
             unread.append(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     class _Reference(TypedDict):
         """What settings must not weaken: each of `tables`, and the profile.
 
-        `source` is the file that had options then, `folder` whether there was a `.goopspec/`,
+        `source` is the file that had options then, `folder` whether it was a project,
         `rules` has the digest of each file of custom rules. `shown` is the checksum of the last
         line about what does not count.
         """
@@ -147,15 +147,17 @@ class HeldSettings:
 
         return "0.x"
 
-    def has_goopspec(self) -> bool:
-        """Return whether the project has a `.goopspec/`, or had one: its claims are verified."""
+    def is_project(self) -> bool:
+        """Return whether claims are verified here: it is a project, or was one."""
         self._held.pop("folder", None)
-        if stop_hooks.profile.has_goopspec(self._project):
+        if stop_hooks.profile.is_project(self._project):
             return True
         if self._reference is None or not self._reference["folder"]:
             return False
 
-        self._held["folder"] = "the folder .goopspec is gone, and claims are verified as before"
+        self._held["folder"] = (
+            "the git repository or .goopspec is gone, and claims are verified as before"
+        )
         self._report()
 
         return True
@@ -210,7 +212,7 @@ class HeldSettings:
                 "tables": self._first_tables(settings),
                 "profile": stop_hooks.profile.read_profile(self._project),
                 "source": settings.options.source,
-                "folder": stop_hooks.profile.has_goopspec(self._project),
+                "folder": stop_hooks.profile.is_project(self._project),
                 "rules": self._digests(),
                 "shown": 0,
             }

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from goop_mcp.protocols import examine
+from goop_mcp import services
+from goop_mcp.protocols import validate
 from goop_mcp.services.stop_hooks.judged_by import JudgedBy
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.services.stop_hooks.profile import read_profile
-from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
-from goop_mcp.workspace.layout import FOLDER
 
 __all__ = ["expect_of_project", "judge_text"]
 
@@ -46,32 +45,16 @@ def judge_text(
     rules: Sequence[Rule] = (),
     judged_by: JudgedBy | None = None,
 ) -> Verdict:
-    """Judge `text` as `validate` does; an info says that its claims were not verified (F-15).
+    """Judge `text` as `validate` does; the verdict says which claims were not verified (D-106).
 
-    The info is given for accepted replies that name files, commits or memories, where `project` has
-    a folder `.goopspec/` to verify them with. `expected` is completed as by `expect_of_project`.
+    `expected` is completed from the folder `project` as by `expect_of_project`.
     """
-    examined = examine(
+    verdict = validate(
         text,
         protocol=protocol,
         mode=mode,
         expected=expect_of_project(project, expected, judged_by),
         rules=rules,
     )
-    verdict, claims = examined.verdict(), examined.claims()
-    named = (
-        ("file", "files", claims.files),
-        ("commit", "commits", claims.commits),
-        ("memory", "memories", claims.memories),
-    )
-    counts = [f"{len(each)} {one if len(each) == 1 else many}" for one, many, each in named if each]
-    noted = any(finding.rule == NOT_CHECKED.id for finding in verdict.findings)
-    if not verdict.accepted or not counts or noted or not project.joinpath(FOLDER).is_dir():
-        return verdict
 
-    message = (
-        f"nothing was verified in the workspace: {', '.join(counts)}; expected"
-        " check_workspace=true before the work counts as done"
-    )
-
-    return examined.verdict([NOT_CHECKED.problem(message, offset=0)])
+    return services.unverified.with_unverified(verdict, services.unverified.NOT_ASKED)

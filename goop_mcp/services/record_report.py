@@ -31,6 +31,8 @@ from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.services.session_sources import session_sources
 from goop_mcp.services.shareable_verdicts import shareable_decision
 from goop_mcp.services.state_block import gate_ahead, next_command, state_block_of
+from goop_mcp.services.stop_hooks.policy import StopPolicy, read_policy
+from goop_mcp.services.unverified import NOT_ASKED, SWITCHED_OFF, with_unverified
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import (
     Event,
@@ -179,11 +181,13 @@ def record_report(
     occurrence: str = "",
     guard: Callable[[WriteTransaction], None] | None = None,
     rules: Sequence[Rule] = (),
+    why_not: str = NOT_ASKED,
     now: str,
 ) -> RecordedReport:
     """Judge `text`, verify its claims in the project, decide, and record it if it is accepted.
 
-    The context is completed from the project. `check_workspace` False skips the verification;
+    The context is completed from the project. `check_workspace` False skips the verification, as
+    the setting of that name does, and the verdict says `why_not`, unless that is "";
     `looked` receives the number of files checked so far. `verdict` is that on `text` of a caller
     that has judged it already, its claims included; None judges here. A repeated report is a
     duplicate and writes nothing; of a rejected one only the verdict is counted, as `judged`. A
@@ -192,7 +196,10 @@ def record_report(
     which its error prevents. `rules` are those of `validate`. `now` is ISO 8601 in UTC. Raises
     ContextError, StoreError and RuleFailedError; then nothing was recorded.
     """
-    if verdict is None and check_workspace:
+    is_on = _policy(project_context).check_workspace
+    # Who has judged it already says by itself whether the claims were verified.
+    verifies = check_workspace and (is_on or verdict is not None)
+    if verdict is None and verifies:
         verdict, envelope, known = _judge_and_verify(
             text,
             context,
@@ -204,23 +211,28 @@ def record_report(
             rules=rules,
         )
     else:
-        home = project_context.files.root
         if verdict is None:
             verdict = judge_reply(
                 text,
                 context,
                 protocol=protocol,
                 mode=mode,
-                home=home,
+                home=project_context.files.root,
                 rules=rules,
                 judged_by=project_context.judged_by(),
             )
+            verdict = with_unverified(verdict, why_not if is_on else SWITCHED_OFF)
         envelope, known = _look_up(verdict, project_context, occurrence)
 
     if known is not None:
         # What was found then is what the record rests on, its evidence included.
         recorded = Verdict.from_dict(json.loads(known.verdict))
-        verdict = replace(verdict, findings=recorded.findings, evidence=recorded.evidence)
+        verdict = replace(
+            verdict,
+            findings=recorded.findings,
+            evidence=recorded.evidence,
+            unverified=recorded.unverified,
+        )
 
     # The text that was read may contain secrets, and nobody needs it any more.
     # Also a matter of memory: the answer may be kept by the caller, and the reply has up to 2 MiB.
@@ -259,7 +271,7 @@ def record_report(
         view,
         envelope,
         text=text,
-        is_verified=check_workspace,
+        is_verified=verifies,
         judged=judged,
         guard=guard,
         now=now,
@@ -270,6 +282,12 @@ def record_report(
     done = replace(answer.written, state=shown.state, files=shown.files)
 
     return replace(answer, written=done, remarks=remarks)
+
+
+def _policy(project_context: ProjectContext) -> StopPolicy:
+    judged_by = project_context.judged_by()
+    root = str(project_context.files.root)
+    return read_policy(root)[0] if judged_by is None else judged_by.policy
 
 
 def _look_up(

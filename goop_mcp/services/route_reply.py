@@ -10,7 +10,8 @@ from goop_mcp.protocols import validate
 from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.routing.expecting import expectations_of
 from goop_mcp.services.json_objects import parse_object
-from goop_mcp.services.project_expectations import expect_of_project, judge_text
+from goop_mcp.services.project_expectations import expect_of_project
+from goop_mcp.services.unverified import NOT_ASKED, with_unverified
 from goop_mcp.validation.findings import Mode, excerpt
 
 if TYPE_CHECKING:
@@ -39,14 +40,17 @@ def route_reply(
     counters: "Store | None" = None,
     rules: "Sequence[Rule]" = (),
     judged_by: "JudgedBy | None" = None,
+    why_not: str = NOT_ASKED,
 ) -> Decision:
     """Return the decision on `text`, judged with the agent, phase, session and policy of `context`.
 
     `home` is the folder of the project that gives the profile and the names of agents. With
-    `project` the claims are verified in that folder and its memory `store` first; None skips that.
+    `project` the claims are verified in that folder and its memory `store` first; None skips that,
+    and the verdict says so.
     `looked` receives the number of files checked so far. `counters` is the database that counts for
     each task as `record_report` does, if it exists; None uses those of `context` alone. `rules` are
-    those of `validate`, `judged_by` is that of `expect_of_project`.
+    those of `validate`, `judged_by` is that of `expect_of_project`. `why_not` is why the caller
+    gives no `project`.
     """
     verdict = judge_reply(
         text,
@@ -60,6 +64,8 @@ def route_reply(
         rules=rules,
         judged_by=judged_by,
     )
+    if project is None:
+        verdict = with_unverified(verdict, why_not)
     if home is not None:
         expected = expect_of_project(home, expectations_of(context), judged_by)
         if expected.profile == "v1":
@@ -87,20 +93,10 @@ def judge_reply(
 ) -> "Verdict":
     """Return the verdict for a decision on `text`; the arguments are those of `route_reply`."""
     expected = expectations_of(context)
-    if project is None and home is not None:
-        return judge_text(
-            text,
-            home,
-            protocol=protocol,
-            mode=mode,
-            expected=expected,
-            rules=rules,
-            judged_by=judged_by,
-        )
-    if project is None:
-        return validate(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
     if home is not None:
         expected = expect_of_project(home, expected, judged_by)
+    if project is None:
+        return validate(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
 
     # Loaded on use: without a project no file is read, and the workspace is not needed.
     state = context.session_state

@@ -402,6 +402,8 @@ def record_task(
         context,
         protocol=result.get("protocol") or "auto",
         check_workspace=not isinstance(step, GraphTask) or step.workspace == "project",
+        # Those of a task with a work tree of its own were verified there.
+        why_not="",
         # Of an agent the attempts are counted as its task ends; a person has none.
         judged=Judged(surface="record_report", counts="by" in result),
         guard=refuse_late,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,7 @@ from goop_mcp.protocols import validate
 from goop_mcp.retry.programs import run_program
 from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.services.held_settings import HeldSettings
+from goop_mcp.services.stop_hooks.judging import required_tier
 from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS
 from goop_mcp.services.transcripts import read_activity
 from goop_mcp.store.interface import Store
@@ -90,7 +91,7 @@ class TaskJudge:
         base = None if reply.start is None else reply.start.base
         evidence = None
         if policy.evidence != "off":
-            evidence = partial(_evidence_of, reply)
+            evidence = cache(partial(_evidence_of, reply))
 
         if not policy.check_workspace:
             return validate(
@@ -99,7 +100,7 @@ class TaskJudge:
                 mode=reply.mode,
                 rules=self._rules,
                 evidence=evidence,
-                require=policy.require_evidence,
+                require=required_tier(policy, evidence),
             )
 
         return check_workspace(
@@ -111,7 +112,7 @@ class TaskJudge:
             expected=Expectations(base=base),
             rules=self._rules,
             evidence=evidence,
-            require=policy.require_evidence,
+            require=required_tier(policy, evidence),
             judged_by=judged_by,
         )
 

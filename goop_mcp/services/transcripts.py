@@ -129,6 +129,7 @@ def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentAc
         content = read_end(path, most=_MOST_LIVE + 1)
     except OSError as error:
         reason = error.strerror or error
-        return AgentActivity(host=host, why_incomplete=f"the transcript cannot be read ({reason})")
+        why = f"the transcript cannot be read ({reason})"
+        return AgentActivity(host=host, why_incomplete=why, unreadable=True)
 
     return read(content, report=report, from_start=len(content) <= _MOST_LIVE)

@@ -119,6 +119,7 @@ DIRECTIONS: Final[Mapping[str, Mapping[str, Direction]]] = {
         "keep_replies": Direction("never", _never),
         "evidence": Direction("`off` after `observed`", _ordered("observed", "off")),
         "require_evidence": _EVIDENCE,
+        "unreadable": Direction("`pass` after `reject`", _ordered("reject", "pass")),
         "tasks": _OFF,
     },
     "check": {

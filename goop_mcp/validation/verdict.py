@@ -10,7 +10,7 @@ from goop_mcp.structs import DataStruct
 from goop_mcp.validation.findings import Finding, Mode, Repair, Severity, excerpt
 from goop_mcp.validation.plain_values import model_from
 
-__all__ = ["TIERS", "Candidate", "Envelope", "EvidenceItem", "Tier", "Verdict"]
+__all__ = ["TIERS", "Candidate", "Envelope", "EvidenceItem", "Tier", "Unverified", "Verdict"]
 
 _SHOWN_VERSION = 20
 
@@ -77,6 +77,27 @@ class EvidenceItem(DataStruct, frozen=True, kw_only=True):
         }
 
 
+class Unverified(DataStruct, frozen=True, kw_only=True):
+    """How many of the claims of an accepted reply were compared with nothing, and why (D-106).
+
+    `claims` is their number, from 1 to `of`, the number of all: files, commits, memories and
+    checks. `why` is one clause.
+    """
+
+    claims: int
+    of: int
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        """The share and the reason, for people."""
+        return f"not verified: {self.claims} of {self.of} claims, because {self.why}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the share and the reason as JSON values."""
+        return {"claims": self.claims, "of": self.of, "why": self.why}
+
+
 class Verdict(DataStruct, frozen=True, kw_only=True):
     """The judgement on one reply.
 
@@ -88,6 +109,8 @@ class Verdict(DataStruct, frozen=True, kw_only=True):
     `evidence` says what each claim rests on; it is empty where the caller gave no evidence.
     `changed_severities` names the rules that a project or a person gave another severity, such as
     "goop_report/unknown-status: warning (goop-mcp.toml)", whether or not one was violated.
+    `unverified` is the share of the claims that a surface of a project compared with nothing, None
+    from `validate` and where all were compared.
     """
 
     verdict: Literal["accepted", "rejected"]
@@ -103,6 +126,7 @@ class Verdict(DataStruct, frozen=True, kw_only=True):
     omitted: int = 0
     evidence: tuple[EvidenceItem, ...] = ()
     changed_severities: tuple[str, ...] = ()
+    unverified: Unverified | None = None
     span: tuple[int, int] | None = None
     read_text: str = ""
 
@@ -137,7 +161,7 @@ class Verdict(DataStruct, frozen=True, kw_only=True):
         return {tier: count for tier, count in counts.items() if count}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as JSON values; `evidence` and `changed_severities` only if any."""
+        """Return the verdict as JSON values; what follows `omitted` only if there is any."""
         values: dict[str, Any] = {
             "verdict": self.verdict,
             "protocol": self.protocol,
@@ -165,6 +189,8 @@ class Verdict(DataStruct, frozen=True, kw_only=True):
             values["evidence"] = [item.to_dict() for item in self.evidence]
         if self.changed_severities:
             values["changed_severities"] = [*self.changed_severities]
+        if self.unverified is not None:
+            values["unverified"] = self.unverified.to_dict()
 
         return values
 

@@ -73,6 +73,13 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "TERM": "xterm", **(extra or {})}
 
 
+def unverified(claims: int) -> str:
+    """Return what `check` says of accepted replies with so many claims, without --workspace."""
+    return (
+        f"goop-mcp: note: not verified: {claims} of {claims} claims; --workspace verifies them.\n"
+    )
+
+
 def run(
     *arguments: str | Path,
     stdin: bytes = b"",

@@ -7,7 +7,7 @@ import pytest
 
 from goop_mcp.cli import main
 from goop_mcp.validation.limits import DEFAULT_LIMITS
-from tests.cli.running import ACCEPTED, CASES, REJECTED, Ended, run, run_in_shell
+from tests.cli.running import ACCEPTED, CASES, REJECTED, Ended, run, run_in_shell, unverified
 from tests.rights import ordinary_rights
 
 LIMIT = f"{DEFAULT_LIMITS.text_bytes:,}"
@@ -120,7 +120,8 @@ def test_files_that_cannot_be_read_do_not_stop_the_others() -> None:
     ended = run("check", "missing.md", REJECTED.name, ACCEPTED.name, cwd=CASES)
     assert ended.code == 2
     assert ended.out.endswith("3 files: 1 accepted, 1 rejected, 1 not read; 1 error\n")
-    assert ended.err == "goop-mcp: 'missing.md' does not exist; check the path.\n"
+    missing = "goop-mcp: 'missing.md' does not exist; check the path.\n"
+    assert ended.err == unverified(7) + missing
 
 
 def test_a_name_with_control_characters_is_shown_with_escapes(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from tests.cli.running import (
     environment,
     run,
     run_on_terminal,
+    unverified,
 )
 from tests.requirements import requirement
 from tests.workspace.true_projects import commit, git, memory_of, write
@@ -228,7 +229,7 @@ def test_of_a_folder_only_the_findings_and_one_summary_are_shown(replies: Path) 
     assert sum(": error: " in line for line in lines) == 20
     assert ": accepted" not in ended.out
     assert lines[0].startswith("replies/wave 0/000.md:2:11: error: ")
-    assert ended.err == ""
+    assert ended.err == unverified(700)
 
 
 def test_of_two_thousand_files_the_rejected_are_shown_and_one_summary(tmp_path: Path) -> None:
@@ -238,7 +239,7 @@ def test_of_two_thousand_files_the_rejected_are_shown_and_one_summary(tmp_path: 
     ended = run("check", ".", cwd=tmp_path)
     *blocks, summary = ended.out.rstrip("\n").split("\n\n")
 
-    assert (ended.code, ended.err) == (1, "")
+    assert (ended.code, ended.err) == (1, unverified(12600))
     assert summary == "2,000 files: 1,800 accepted, 200 rejected; 200 errors"
     assert [block.partition(":")[0] for block in blocks] == [
         f"{number:04}.md" for number in range(0, 2000, 10)
@@ -283,7 +284,8 @@ def test_output_is_written_to_a_file_without_colours(replies: Path) -> None:
     written = (replies / "found.txt").read_text(encoding="utf-8")
 
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "goop-mcp: 'missing.md' does not exist; check the path.\n"
+    missing = "goop-mcp: 'missing.md' does not exist; check the path.\n"
+    assert ended.err == unverified(700) + missing
     assert "\x1b" not in written
     assert written.endswith("121 files: 100 accepted, 20 rejected, 1 not read; 20 errors\n")
 

@@ -12,7 +12,7 @@ PLANNER = str(CASES / "016_planner_complete.xml")
 
 
 def test_decision_is_shown_to_people_with_its_reason_and_who_continues() -> None:
-    ended = run("route", EXECUTOR)
+    ended = run("route", "--no-workspace", EXECUTOR)
 
     assert ended.code == 0
     assert ended.out.startswith("actions: save_state, continue_next\nnext_agent: goop-executor\n")
@@ -23,7 +23,7 @@ def test_decision_is_shown_to_people_with_its_reason_and_who_continues() -> None
 
 
 def test_decision_is_one_json_object_for_programs() -> None:
-    decision = json.loads(run("route", PLANNER, "--format", "json").out)
+    decision = json.loads(run("route", "--no-workspace", PLANNER, "--format", "json").out)
 
     assert decision["rule"] == "G3"
     assert decision["actions"] == ["save_state", "new_session"]
@@ -116,7 +116,7 @@ def test_the_reason_is_wrapped_to_the_terminal(tmp_path: Path) -> None:
         text.replace("goop-executor", "goop-executor" + "-of-many-words" * 9), encoding="utf-8"
     )
 
-    shown = run_on_terminal("route", str(reply)).out.splitlines()
+    shown = run_on_terminal("route", "--no-workspace", str(reply)).out.splitlines()
     start = next(at for at, line in enumerate(shown) if line.startswith("COMPLETE: "))
     reason = shown[start : shown.index("", start)]
     assert len(reason) > 1

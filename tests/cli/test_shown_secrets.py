@@ -131,7 +131,8 @@ def test_a_secret_in_quotes_of_markup_is_hidden(tmp_path: Path, quote: str, form
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_route_shows_no_secret(replies: Path, planted: list[Planted], form: str) -> None:
     for number, kind in ((3, "good"), (3, "bad"), (15, "good"), (19, "bad"), (36, "good")):
-        ended = run("route", replies / f"{number:02}-{kind}.md", "--format", form)
+        reply = replies / f"{number:02}-{kind}.md"
+        ended = run("route", "--no-workspace", reply, "--format", form)
         assert "[REDACTED]" in ended.out or "[PRIVATE]" in ended.out
         assert_shows_nothing(ended, planted)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import REJECTED, Ended, run
+from tests.cli.running import REJECTED, run, unverified
 from tests.delegation.reports import report
 from tests.recording.repositories import Work
 from tests.workspace.true_projects import commit, git, write
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
         (("check", "reply.xml"), 1, 0),
         (("check", "--format", "json", "reply.xml"), 1, 0),
         (("check", "reply.xml", "reply.xml"), 1, 0),
-        (("route", "reply.xml"), 1, 0),
+        (("route", "--no-workspace", "reply.xml"), 1, 0),
         (("reports", "record", "reply.xml"), 1, 1),
     ],
     ids=lambda each: "-".join(each) if isinstance(each, tuple) else str(each),
@@ -71,17 +71,16 @@ def test_nothing_is_named_once_it_is_committed_or_trusted(
     write(folder, "goop-mcp.toml", LAX)
     [digest] = re.findall(r"[0-9a-f]{64}", run("trust", cwd=folder, env=home).err)
     assert run("trust", "--digest", digest, cwd=folder, env=home).code == 0
-    assert run("check", "reply.xml", cwd=folder, env=home) == Ended(
-        0, run("check", "reply.xml", cwd=folder, env=home).out, ""
-    )
+    ended = run("check", "reply.xml", cwd=folder, env=home)
+    assert (ended.code, ended.err) == (0, unverified(7))
     assert run("trust", "--forget", cwd=folder, env=home).code == 0
     assert NOTE in run("check", "reply.xml", cwd=folder, env=home).err
 
     commit(folder, "settings")
-    assert run("check", "reply.xml", cwd=folder, env=home).err == ""
+    assert run("check", "reply.xml", cwd=folder, env=home).err == unverified(7)
     # What tightens is nothing to name, nor is another form of the same.
     write(folder, "goop-mcp.toml", f"# mine\n[hooks]\nmode = 'strict'\n{LAX}")
-    assert run("check", "reply.xml", cwd=folder, env=home).err == ""
+    assert run("check", "reply.xml", cwd=folder, env=home).err == unverified(7)
 
 
 def test_a_change_is_named_compared_with_the_base_of_the_work(
@@ -90,7 +89,7 @@ def test_a_change_is_named_compared_with_the_base_of_the_work(
     base = git(folder, "rev-parse", "HEAD")
     write(folder, "goop-mcp.toml", LAX)
     commit(folder, "settings of a pull request")
-    assert run("check", "reply.xml", cwd=folder, env=home).err == ""
+    assert run("check", "reply.xml", cwd=folder, env=home).err == unverified(7)
     assert NOTE in run("check", "--base", base, "reply.xml", cwd=folder, env=home).err
 
 

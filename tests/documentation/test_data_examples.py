@@ -32,6 +32,7 @@ from tests.frameworks import recipes
 from tests.memory.test_embedding import TopicEmbedder
 from tests.repository import ROOT
 from tests.retry.agents import GOOD
+from tests.workspace.true_projects import git
 
 SERVERS = {"goop"}
 
@@ -277,6 +278,7 @@ def test_the_python_about_what_is_expected_of_a_report_runs() -> None:
 
 
 def test_what_install_prints_for_opencode_is_on_its_page(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
     (tmp_path / "opencode.json").write_text("{}", encoding="utf-8")
     home = tmp_path / "home"
     printed = run(

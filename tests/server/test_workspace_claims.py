@@ -15,7 +15,7 @@ from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.requirements import requirement
 from tests.server.connections import PROTOCOL_MODES, connect, text_of
 from tests.server.http.serving import environment
-from tests.workspace.true_projects import make_project
+from tests.workspace.true_projects import git, make_project, write
 
 
 @pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
@@ -48,44 +48,74 @@ def test_true_report_is_accepted_and_each_false_claim_is_reported_by_its_line(
     assert str(tmp_path) not in text_of(rejected)
 
 
-NOTE = (
-    "nothing was verified in the workspace: 1 file, 1 commit, 1 memory; expected"
-    " check_workspace=true before the work counts as done"
-)
+NOTE = "not verified: 4 of 4 claims, because nothing was compared with the project"
 
 
 @requirement("F-15")
 @pytest.mark.parametrize("tool", ["validate_report", "route_next_action"])
-def test_an_answer_says_once_in_text_and_structure_that_nothing_was_verified(
+def test_an_answer_says_once_that_nothing_was_verified_and_not_as_a_finding(
     tmp_path: Path, tool: str
 ) -> None:
-    settings = Settings(project=tmp_path)
-    with connect(create_server(settings), "auto") as connection:
-        outside = connection.tool(tool, text=COMPLETE_REPLY)
-        (tmp_path / ".goopspec").mkdir()
-        inside = connection.tool(tool, text=COMPLETE_REPLY)
+    with connect(create_server(Settings(project=tmp_path)), "auto") as connection:
+        accepted = connection.tool(tool, text=COMPLETE_REPLY)
         of_factory = connection.tool(tool, text=FACTORY_REPLY)
         rejected = connection.tool(tool, text=COMPLETE_REPLY.replace("COMPLETE", "FINISHED"))
 
-    assert "not checked" not in text_of(outside)
-    assert "evidence/not-checked" not in json.dumps(outside.structured_content)
-    lines = [line for line in text_of(inside).splitlines() if line.startswith("not checked: ")]
-    assert lines == [f"not checked: {NOTE}"]
-    content = json.dumps(inside.structured_content)
-    assert (content.count("evidence/not-checked"), content.count(NOTE)) == (1, 1)
-    assert json.dumps(of_factory.structured_content).count("evidence/not-checked") == 1
-    assert "not checked" not in text_of(rejected)
+    assert text_of(accepted).count(f"{NOTE}; check_workspace=true verifies them") == 1
+    content = accepted.structured_content or {}
+    verdict = content if tool == "validate_report" else content["verdict"]
+    why = "nothing was compared with the project"
+    assert verdict["unverified"] == {"claims": 4, "of": 4, "why": why}
+    assert verdict["findings"] == []
+    assert "not verified: 1 of 1 claims" in text_of(of_factory)
+    assert "not verified" not in text_of(rejected)
 
 
 @requirement("F-15")
 @pytest.mark.parametrize("tool", ["validate_report", "route_next_action"])
 def test_a_reply_without_claims_gets_no_such_line(tmp_path: Path, tool: str) -> None:
-    (tmp_path / ".goopspec").mkdir()
     with connect(create_server(Settings(project=tmp_path)), "auto") as connection:
         answer = connection.tool(tool, text=NO_CLAIMS)
 
-    assert "not checked" not in text_of(answer)
-    assert "not-checked" not in json.dumps(answer.structured_content)
+    assert "not verified" not in text_of(answer)
+    assert "unverified" not in json.dumps(answer.structured_content)
+
+
+@requirement("F-15")
+def test_record_report_verifies_in_a_repository_without_our_folder_and_creates_none_before(
+    tmp_path: Path,
+) -> None:
+    git(tmp_path, "init", "--quiet")
+    with connect(create_server(Settings(project=tmp_path)), "auto") as connection:
+        lied = connection.tool("record_report", text=COMPLETE_REPLY)
+        assert not (tmp_path / ".goopspec").exists()
+        unverified = connection.tool("record_report", text=COMPLETE_REPLY, check_workspace=False)
+
+    assert "evidence/file-not-found" in json.dumps(lied.structured_content)
+    assert f"{NOTE}; check_workspace=true verifies them" in text_of(unverified)
+
+
+@requirement("F-15")
+def test_a_project_turns_record_report_off_and_the_answer_says_so(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    write(tmp_path, "goop-mcp.toml", "[hooks]\ncheck_workspace = false\n")
+    with connect(create_server(Settings(project=tmp_path)), "auto") as connection:
+        recorded = connection.tool("record_report", text=COMPLETE_REPLY)
+
+    assert "recorded as report 1" in text_of(recorded)
+    assert "because check_workspace is false in the settings of the project" in text_of(recorded)
+    assert "check_workspace=true verifies" not in text_of(recorded)
+
+
+@requirement("F-15")
+def test_an_agent_cannot_turn_record_report_off(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    with connect(create_server(Settings(project=tmp_path)), "auto") as connection:
+        write(tmp_path, "goop-mcp.toml", "[hooks]\ncheck_workspace = false\n")
+        lied = connection.tool("record_report", text=COMPLETE_REPLY)
+
+    assert "evidence/file-not-found" in json.dumps(lied.structured_content)
+    assert "until a person trusts them: check_workspace = false" in text_of(lied)
 
 
 NO_CLAIMS = """\

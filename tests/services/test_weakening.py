@@ -49,6 +49,7 @@ WEAKENS: Mapping[str, Mapping[str, Sequence[Change]]] = {
         "record": [({"record": True}, {})],
         "confirm_decisions": [({"confirm_decisions": True}, {"confirm_decisions": False})],
         "evidence": [({}, {"evidence": "off"})],
+        "unreadable": [({"unreadable": "reject"}, {"unreadable": "pass"})],
         "require_evidence": [
             ({"require_evidence": "recorded"}, {"require_evidence": "observed"}),
             ({"require_evidence": "observed"}, {"require_evidence": "claimed"}),
@@ -100,6 +101,7 @@ TIGHTENS: Mapping[str, Mapping[str, Sequence[Change]]] = {
         "confirm_decisions": [({"confirm_decisions": False}, {"confirm_decisions": True})],
         "evidence": [({"evidence": "off"}, {})],
         "require_evidence": [({}, {"require_evidence": "recorded"})],
+        "unreadable": [({}, {"unreadable": "reject"})],
         "tasks": [({}, {"tasks": True})],
     },
     "check": {

@@ -58,7 +58,9 @@ def read_opencode_export(content: bytes, *, report: str | None) -> AgentActivity
     """Return what the agent did, from the output of `opencode export`. Never raises."""
     session = session_of_export(content)
     if session is None:
-        return AgentActivity(host=HOST, why_incomplete="the session is not a JSON object")
+        return AgentActivity(
+            host=HOST, why_incomplete="the session is not a JSON object", unreadable=True
+        )
     return read_opencode(session, report=report)
 
 

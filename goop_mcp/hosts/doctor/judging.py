@@ -21,7 +21,10 @@ from goop_mcp.hosts.launch import PROGRAM
 from goop_mcp.processes import end_marked, marked, new_mark
 from goop_mcp.services.options_file import read_options
 from goop_mcp.services.small_files import read_whole
+from goop_mcp.services.stop_hooks.judging import why_unverified
 from goop_mcp.services.stop_hooks.policy import FILE, read_policy
+from goop_mcp.services.stop_hooks.profile import is_project
+from goop_mcp.services.unverified import NO_PROJECT
 
 __all__ = [
     "ARGUMENTS_ARE_UNSAFE",
@@ -30,6 +33,7 @@ __all__ = [
     "check_version",
     "plugins_that_judge",
     "removal",
+    "what_is_verified",
     "who_is_judged",
 ]
 
@@ -123,6 +127,31 @@ def who_is_judged(project: Path, hosts: Sequence[Host]) -> tuple[bool, str]:
     names = ", ".join(policy.agents) or "(none)"
 
     return True, f"subagents named {names}{exempt}, and {main}; to change them, list all {example}"
+
+
+def what_is_verified(project: Path, hosts: Sequence[Host]) -> tuple[str, str]:
+    """Return what is verified of reports in `project`, and how to have the rest verified (D-106).
+
+    What is not verified is named with the reason; without that, the second text is "".
+    """
+    policy, _ = read_policy(str(project))
+    found: list[str] = []
+    missing: dict[str, str] = {}
+    why_not = why_unverified(policy, in_project=is_project(str(project)))
+    if why_not:
+        fix = "run git init" if why_not == NO_PROJECT else "set it to true, or remove it"
+        missing[f"files and commits are not, because {why_not}"] = fix
+    else:
+        found.append("files and commits in this folder")
+
+    recording = [each.title for each in hosts if each.judges]
+    if policy.evidence == "off":
+        why_not = 'evidence is "off" in the settings of the project'
+        missing[f"what agents did is not, because {why_not}"] = "remove it"
+    elif recording:
+        found.append(f"what agents did, as {' and '.join(recording)} records it")
+
+    return "; ".join([" and ".join(found) or "nothing", *missing]), "; ".join(missing.values())
 
 
 def check_judging(

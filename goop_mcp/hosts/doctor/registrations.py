@@ -31,6 +31,7 @@ from goop_mcp.hosts.doctor.judging import (
     check_version,
     plugins_that_judge,
     removal,
+    what_is_verified,
     who_is_judged,
 )
 from goop_mcp.hosts.editing import parse_configuration
@@ -112,6 +113,9 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Docto
         is_anybody, whom = who_is_judged(project, used)
         judged, _, todo = whom.partition("; ")
         yield ok("judged", whom) if is_anybody else warning("judged", judged, todo)
+    verified, fix = what_is_verified(project, used)
+    # Without a host nothing is lost yet.
+    yield warning("verified", verified, fix) if fix and used else ok("verified", verified)
 
 
 def _check_files(

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from goop_mcp import services
@@ -78,6 +78,8 @@ class _Session:
         )
         self.project = named or event.folder or os.curdir
         self.event, self.environment, self.host = event, environment, host
+        # Why what an agent did could not be read, once that is known (D-105).
+        self.unread = ""
         # Only at the start of a session no agent has worked yet, and could have changed them.
         begins = event.name == "SessionStart" and event.source != "compact"
         self.held = HeldSettings(
@@ -106,6 +108,11 @@ class _Session:
     def judged_by(self) -> "JudgedBy":
         """What the replies of agents are judged by."""
         return stop_hooks.judged_by.JudgedBy(self.policy, self.profile)
+
+    @property
+    def is_project(self) -> bool:
+        """Whether claims can be verified in the project."""
+        return stop_hooks.profile.is_project(self.project)
 
     @property
     def has_goopspec(self) -> bool:
@@ -171,29 +178,63 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     if not judging.must_report(turn, policy):
         return {}, ()
 
-    # Read lazily: only claims need it, and a transcript has megabytes.
-    evidence = _evidence(session, event.agent_id, event.transcript, reply.text)
     try:
-        judge, problems = _judge(session, evidence)
-        outcome = judging.judge_turn(
-            turn,
-            policy,
-            attempts=_attempts(session.environment),
-            judge=judge,
-            rules=session.rules,
-            evidence=evidence,
-        )
+        outcome, verified, problems = _outcome(session, turn, event.transcript)
     except (RuleFailedError, RuleRefusedError) as error:
         return _not_judged(error), ()
 
     # The reply of a main agent is on the screen already.
     unkept = () if main else _keep(session, turn, outcome)
-    message, unrecorded = _record(session, turn, outcome, verified=judge is not None)
+    message, unrecorded = _record(session, turn, outcome, verified=verified)
 
     return (
         {**message, **judging.hook_answer(outcome)},
         (*problems, *unkept, *unrecorded),
     )
+
+
+def _outcome(
+    session: _Session, turn: "AgentTurn", transcript: str | None
+) -> "tuple[BlockedStop | Allow, bool, _Remarks]":
+    """Judge `turn`; return what becomes of it, whether its claims were verified, and remarks.
+
+    Raises RuleFailedError and RuleRefusedError.
+    """
+    # Read lazily: only claims need it, and a transcript has megabytes.
+    evidence = _evidence(session, session.event.agent_id, transcript, turn.text)
+    judge, why_not = _judge(session, evidence)
+    outcome = stop_hooks.judging.judge_turn(
+        turn,
+        session.policy,
+        attempts=_attempts(session.environment),
+        judge=judge,
+        rules=session.rules,
+        evidence=evidence,
+    )
+    if not isinstance(outcome, stop_hooks.judging.Allow) or outcome.verdict is None:
+        return outcome, judge is not None, ()
+
+    outcome = outcome._replace(
+        verdict=services.unverified.with_unverified(outcome.verdict, why_not)
+    )
+    outcome, remarks = _with_notices(session, turn, outcome)
+
+    return outcome, judge is not None, remarks
+
+
+def _with_notices(
+    session: _Session, turn: "AgentTurn", outcome: "Allow"
+) -> "tuple[Allow, _Remarks]":
+    """Add what a person should see of an accepted reply, each kind once in a session."""
+    notices = stop_hooks.notices
+    found = notices.notices_of(turn, outcome.verdict, session.unread)
+    if not found:
+        return outcome, ()
+
+    file = notices.NoticeFile(own_state_folder(session.environment), now=time.time())
+    shown, remarks = file.show(session.project, session.event.root or "", found)
+
+    return outcome._replace(message=notices.joined(outcome.message, shown)), remarks
 
 
 def _turn(session: _Session, reply: _Reply, *, main: bool) -> "AgentTurn":
@@ -226,17 +267,8 @@ def _answer_hand_back(session: _Session) -> tuple[Answer, _Remarks]:
     # The transcript that the event names is that of the main agent.
     transcript = _transcript_of(event, event.agent_id or "")
     turn = _turn(session, _Reply(event.hand_back, "call"), main=False)
-    evidence = _evidence(session, event.agent_id, transcript, turn.text)
     try:
-        judge, problems = _judge(session, evidence)
-        outcome = stop_hooks.judging.judge_turn(
-            turn,
-            policy,
-            attempts=_attempts(session.environment),
-            judge=judge,
-            rules=session.rules,
-            evidence=evidence,
-        )
+        outcome, _, problems = _outcome(session, turn, transcript)
     except (RuleFailedError, RuleRefusedError) as error:
         return _not_judged(error), ()
 
@@ -268,36 +300,44 @@ def _evidence(
     It is read with the judgement: a message without an envelope claims nothing.
     """
     event = session.event
+    if session.policy.evidence == "off":
+        return None
     # Only the plugin of OpenCode sends the session, the other hosts write a file.
-    readable = event.session_work is not None or (transcript and session.host != "opencode")
-    if session.policy.evidence == "off" or not readable:
+    if event.session_work is None and (not transcript or session.host == "opencode"):
+        session.unread = f"{session.host} of an unknown version names no transcript"
         return None
 
+    @cache
     def observe() -> "Evidence":
         base = stop_hooks.task_bases.base_of(state_folder(session.environment), agent_id or "")
-        return hooks.transcript.observe(
+        seen = hooks.transcript.observe(
             event.session_work, transcript, report, host=session.host, base=base
         )
+        if seen.activity is not None and seen.activity.unreadable:
+            session.unread = stop_hooks.notices.why_unread(seen.activity, session.host)
+        return seen
 
     return observe
 
 
-def _judge(session: _Session, evidence: "EvidenceSource | None") -> "tuple[Judge | None, _Remarks]":
-    """Return the judge that verifies claims, None where the text alone is judged (F-15)."""
+def _judge(session: _Session, evidence: "EvidenceSource | None") -> "tuple[Judge | None, str]":
+    """Return the judge that verifies claims, or None and why the text alone is judged (D-106)."""
     policy = session.policy
     # Recorded runs are rows of the project: where they are required, the text alone would send
     # every report back.
-    # Without the folder there is no project to compare claims with.
-    in_project = policy.check_workspace or policy.require_evidence == "recorded"
-    if not in_project or not session.held.has_goopspec():
-        return None, ()
+    policy = policy._replace(
+        check_workspace=policy.check_workspace or policy.require_evidence == "recorded"
+    )
+    in_project = policy.check_workspace and session.held.is_project()
+    if why_not := stop_hooks.judging.why_unverified(policy, in_project=in_project):
+        return None, why_not
     if session.event.folder and _is_another_checkout(session.event.folder, session.project):
-        return None, ("the agent works in another checkout, so that its claims are not verified",)
+        return None, "the agent works in another checkout"
 
     try:
-        return partial(_in_project(session).judge, evidence=evidence), ()
+        return partial(_in_project(session).judge, evidence=evidence), ""
     except GoopError as error:
-        return None, (f"the claims of the report are not verified: {error}",)
+        return None, str(error)
 
 
 def _is_another_checkout(folder: str, project: str) -> bool:
@@ -445,7 +485,7 @@ def _answer_subagent_start(session: _Session) -> tuple[Answer, _Remarks]:
 
     # A plugin of OpenCode knows the session of the agent, which is its only id.
     id = event.agent_id or event.session
-    if policy.evidence != "off" and session.has_goopspec and id is not None:
+    if policy.evidence != "off" and session.is_project and id is not None:
         # The report is judged by the commit and the changed files with which the agent begins.
         # Without them it is judged all the same, so that no error of keeping them is shown.
         with suppress(OSError, GoopError):
@@ -513,7 +553,7 @@ def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
         lines.append(line)
     # A report that cannot be read was judged when it was handed back.
     elif report is not None or verified:
-        mark, remarks = _unaccepted(
+        mark = _unaccepted(
             session,
             agent,
             report or event.result,
@@ -556,9 +596,8 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
         key = _agent_key(session.event, task["id"])
         line = _decisions(session.environment).take(key)
         if _attempts(session.environment).passed_unaccepted(key):
-            mark, more = _unaccepted(session, None, part, agent_id=task["id"])
+            mark = _unaccepted(session, None, part, agent_id=task["id"])
             texts += [mark] if mark else []
-            remarks += more
         elif line is not None:
             texts.append(line)
 
@@ -604,7 +643,7 @@ def _answer_task(session: _Session) -> tuple[Answer, _Remarks]:
 
 def _unaccepted(
     session: _Session, agent: str | None, report: str, *, agent_id: str | None
-) -> tuple[str | None, _Remarks]:
+) -> str | None:
     """Return the mark of a report that is not accepted, None for one that is.
 
     `agent_id` is that of an agent whose claims have to be verified again, None for one whose text
@@ -621,12 +660,11 @@ def _unaccepted(
         severities=session.policy.severities,
     )
     verdict = stop_hooks.judging.judge_text(turn, session.policy, rules=session.rules)
-    remarks: _Remarks = ()
     # Evidence is only asked where the text alone accepts: reading a transcript takes longer.
     if verdict.accepted and agent_id is not None:
         transcript = _transcript_of(session.event, agent_id)
         evidence = _evidence(session, agent_id, transcript, None)
-        judge, remarks = _judge(session, evidence)
+        judge, _ = _judge(session, evidence)
         verdict = (
             stop_hooks.judging.judge_text(
                 turn, session.policy, rules=session.rules, evidence=evidence
@@ -636,17 +674,15 @@ def _unaccepted(
         )
 
     if verdict.accepted:
-        return None, remarks
+        return None
 
     errors = stop_hooks.judging.describe_errors(verdict)
     name = stop_hooks.judging.shown_name(agent) if agent else "this agent"
-    text = (
+    return (
         f"goop-mcp: the report of {name} is not accepted: {errors}. Its task is not done, whatever"
         " the reply says. Give its text to route_next_action, which says who continues, or start"
         " again."
     )
-
-    return text, remarks
 
 
 def _context(session: _Session, text: str) -> Answer:

@@ -13,7 +13,7 @@ from goop_mcp.memory.times import utc_now, written
 from goop_mcp.messages.quoting import line
 from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.services.stop_hooks.judged_by import JudgedBy
-from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop
+from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop, required_tier
 from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS
 from goop_mcp.services.stop_hooks.task_bases import TaskBase
 from goop_mcp.settings import SettingsError, read_settings
@@ -114,7 +114,7 @@ class InProject:
                 seconds=CLAIM_SECONDS,
                 rules=application.rules,
                 evidence=evidence,
-                require=self._policy.require_evidence,
+                require=required_tier(self._policy, evidence),
                 judged_by=self._judged_by,
             )
 

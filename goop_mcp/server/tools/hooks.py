@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import time
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp.types import CallToolResult
@@ -10,13 +12,23 @@ from pydantic import BaseModel, Field
 from goop_mcp import services
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.times import utc_now, written
+from goop_mcp.recording.state_folder import state_folder
 from goop_mcp.server.answers import answer
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.services.stop_hooks.attempt_storage import AttemptsInMemory
 from goop_mcp.services.stop_hooks.judged_by import JudgedBy
-from goop_mcp.services.stop_hooks.judging import AgentTurn, hook_answer, judge_turn, must_report
+from goop_mcp.services.stop_hooks.judging import (
+    AgentTurn,
+    Allow,
+    BlockedStop,
+    hook_answer,
+    judge_turn,
+    must_report,
+    why_unverified,
+)
+from goop_mcp.services.stop_hooks.notices import NoticeFile, joined, notices_of
 from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, read_policy
-from goop_mcp.services.stop_hooks.profile import read_profile
+from goop_mcp.services.stop_hooks.profile import is_project, read_profile
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workspace.layout import FOLDER
@@ -136,15 +148,16 @@ class HookTools:
             )
 
         held = here.held_settings
-        in_project = here.files.exists(FOLDER) if held is None else held.has_goopspec()
-        verifies = policy.check_workspace and in_project
+        in_project = is_project(project) if held is None else held.is_project()
+        why_not = why_unverified(policy, in_project=in_project)
         outcome = judge_turn(
             turn,
             policy,
             attempts=self._attempts,
-            judge=judge if verifies else None,
+            judge=None if why_not else judge,
             rules=here.rules,
         )
+        outcome = self._with_notices(turn, outcome, session_id, why_not)
         keeps = event == "SubagentStop" and policy.keep_replies and here.files.exists(FOLDER)
         if keeps and here.store.exists():
             # As a hook does: that nothing can be kept is no reason to stop the agent.
@@ -172,3 +185,19 @@ class HookTools:
                 )
 
         return hook_answer(outcome)
+
+    def _with_notices(
+        self, turn: AgentTurn, outcome: BlockedStop | Allow, session: str, why_not: str
+    ) -> BlockedStop | Allow:
+        """Add what a person should see of an accepted reply, each kind once in a session."""
+        if not isinstance(outcome, Allow) or outcome.verdict is None:
+            return outcome
+
+        verdict = services.unverified.with_unverified(outcome.verdict, why_not)
+        found = notices_of(turn, verdict, "")
+        if not found:
+            return outcome
+
+        file = NoticeFile(state_folder(os.environ), now=time.time())
+        shown, _ = file.show(str(self._application.settings.project), session, found)
+        return outcome._replace(verdict=verdict, message=joined(outcome.message, shown))

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["attempt_storage", "briefing", "judged_by", "judging", "profile", "task_bases"]
+__all__ = [
+    "attempt_storage",
+    "briefing",
+    "judged_by",
+    "judging",
+    "notices",
+    "profile",
+    "task_bases",
+]
 
 if TYPE_CHECKING:
     from goop_mcp.services.stop_hooks import (
@@ -15,6 +23,7 @@ if TYPE_CHECKING:
         briefing,
         judged_by,
         judging,
+        notices,
         profile,
         task_bases,
     )

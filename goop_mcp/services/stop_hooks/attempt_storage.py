@@ -17,7 +17,7 @@ from goop_mcp.services.small_files import read_whole
 from goop_mcp.services.stop_hooks.attempts import TurnState, requests_of
 from goop_mcp.store.file_locks import take_lock_if_free
 
-__all__ = ["NAME", "AttemptFile", "AttemptsInMemory", "DecisionFile", "RefusalFile"]
+__all__ = ["NAME", "AttemptFile", "AttemptsInMemory", "DecisionFile", "EntryFile", "RefusalFile"]
 
 NAME: Final = "hook-attempts.json"
 _DECISIONS: Final = "hook-decisions.json"

@@ -12,12 +12,13 @@ from goop_mcp import redaction
 from goop_mcp.protocols import FAMILIES, validate
 from goop_mcp.services.stop_hooks.attempts import Rejection, RetryDecision, TurnState, weigh
 from goop_mcp.services.stop_hooks.policy import StopPolicy
+from goop_mcp.services.unverified import NO_PROJECT, SWITCHED_OFF
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.feedback import after_stop, for_hand_back, for_last_message
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.severities import NO_CHANGES, Severities
 from goop_mcp.validation.stop_reasons import StopReason
-from goop_mcp.validation.verdict import Verdict
+from goop_mcp.validation.verdict import Tier, Verdict
 from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ __all__ = [
     "judge_text",
     "judge_turn",
     "must_report",
+    "required_tier",
     "shown_name",
+    "why_unverified",
 ]
 
 _T = TypeVar("_T")
@@ -261,8 +264,30 @@ def judge_text(
         expected=turn.expected,
         rules=rules,
         evidence=evidence,
-        require=policy.require_evidence,
+        require=required_tier(policy, evidence),
     )
+
+
+def required_tier(policy: StopPolicy, evidence: "EvidenceSource | None") -> "Tier":
+    """Return the tier that a passed check needs, given whether the evidence can be read (D-105).
+
+    An agent cannot help it that its transcript cannot be read. `evidence` is asked only where that
+    counts, and once more by whoever judges.
+    """
+    if policy.require_evidence != "observed" or policy.unreadable == "reject":
+        return policy.require_evidence
+
+    # Few projects require evidence, and the others need not import this.
+    from goop_mcp.evidence.evidence import activity_of  # noqa: PLC0415
+
+    return "claimed" if activity_of(evidence).activity.unreadable else "observed"
+
+
+def why_unverified(policy: StopPolicy, *, in_project: bool) -> str:
+    """Return why claims are not verified in a folder, "" where they are (D-106)."""
+    if not policy.check_workspace:
+        return SWITCHED_OFF
+    return "" if in_project else NO_PROJECT
 
 
 def describe_errors(verdict: Verdict) -> str:

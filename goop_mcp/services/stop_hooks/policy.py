@@ -64,14 +64,16 @@ class StopPolicy(NamedTuple):
     `agents` and `exempt` are patterns with `*` and `?` for names of subagents, without the prefix
     of a plugin. `main` is when the main agent is judged: if its last message has an envelope,
     always, or never. `ask_again` is how often an agent is asked for a correction, 0 to 7; with 0
-    errors are only reported. `check_workspace` verifies the claims of a report where the project
-    has a `.goopspec/` (F-15), `record` records accepted ones, `inform` gives the rules to agents at
-    their start. `confirm_decisions` keeps a decision on a blocker, or about a step of a run, open
-    until a person makes it. `keep_replies` keeps the last reply of each agent that must report in
-    the database of the project, where the project has a `.goopspec/`. `evidence` is whether claims
-    are compared with what the host recorded of the agent's work,
-    `require_evidence` the evidence that a claim needs at least. `tasks` blocks once the completion
-    of a task of the host that names a task of the blueprint without an accepted report.
+    errors are only reported. `check_workspace` verifies the claims of a report in a git repository
+    and where there is a `.goopspec/` (D-106), `record` records accepted ones, `inform` gives the
+    rules to agents at their start. `confirm_decisions` keeps a decision on a blocker, or about a
+    step of a run, open until a person makes it. `keep_replies` keeps the last reply of each agent
+    that must report in the database of the project, where the project has a `.goopspec/`.
+    `evidence` is whether claims are compared with what the host recorded of the agent's work,
+    `require_evidence` the evidence that a claim needs at least, and `unreadable` whether a report
+    is rejected where that is "observed" and what its agent did cannot be read (D-105). `tasks`
+    blocks once the completion of a task of the host that names a task of the blueprint without an
+    accepted report.
     """
 
     agents: tuple[str, ...] = ("goop-*", "memory-distiller")
@@ -87,6 +89,7 @@ class StopPolicy(NamedTuple):
     keep_replies: bool = True
     evidence: Literal["observed", "off"] = "observed"
     require_evidence: Literal["claimed", "observed", "recorded"] = "claimed"
+    unreadable: Literal["pass", "reject"] = "pass"
     tasks: bool = False
     severities: Severities = NO_CHANGES
 
@@ -285,6 +288,7 @@ KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "inform": _SWITCH,
     "confirm_decisions": _SWITCH,
     "keep_replies": _SWITCH,
+    "unreadable": _one_of("pass", "reject"),
     "tasks": _SWITCH,
     "evidence": _one_of("observed", "off"),
     "require_evidence": _one_of("claimed", "observed", "recorded"),

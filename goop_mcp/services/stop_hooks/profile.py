@@ -5,12 +5,13 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from goop_mcp import services
 from goop_mcp.services.small_files import read_whole
 
 if TYPE_CHECKING:
     from goop_mcp.validation.expectations import Profile
 
-__all__ = ["has_goopspec", "read_profile"]
+__all__ = ["has_goopspec", "is_project", "read_profile"]
 
 _FOLDER: Final = ".goopspec"
 _DATABASE: Final = "goopspec.db"
@@ -35,6 +36,14 @@ def has_goopspec(project: str) -> bool:
     """Return whether the folder `project` has a folder `.goopspec/`."""
     # `os.path` instead of pathlib, which is slow to import.
     return os.path.isdir(os.path.join(project, _FOLDER))  # noqa: PTH112, PTH118
+
+
+def is_project(project: str) -> bool:
+    """Return whether claims can be verified in the folder `project` (D-106).
+
+    It has a `.goopspec/`, or lies in a git repository.
+    """
+    return has_goopspec(project) or services.repositories.repository_above(project) is not None
 
 
 def read_profile(project: str) -> "Profile":

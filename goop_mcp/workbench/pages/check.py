@@ -58,7 +58,7 @@ def _result(visit: Visit) -> Mapping[str, object] | None:
     try:
         if in_project:
             here.require_folder()
-        verdict = services.route_reply.judge_reply(
+        judged = services.route_reply.judge_reply(
             text,
             context,
             protocol=form.text("protocol") or "auto",
@@ -68,6 +68,8 @@ def _result(visit: Visit) -> Mapping[str, object] | None:
             store=here.store if in_project else None,
             rules=here.rules,
         )
+        why_not = "" if in_project else services.unverified.NOT_ASKED
+        verdict = services.unverified.with_unverified(judged, why_not)
     except GoopError as error:
         return {"error": str(error)}
 

@@ -24,13 +24,22 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
     client.app.log({ body: { service: "goop-mcp", level: "warn", message } }).catch(() => {})
   }
 
+  // For the person: in the log, and where the terminal interface runs, on the screen.
+  const showPerson = (message) => {
+    if (!message || logged.has(message)) return
+    log(message)
+    client.tui?.showToast({ body: { message, variant: "warning" } }).catch(() => {})
+  }
+
   // If anything fails here, the session continues as without the plugin.
   const answerTo = async (event) => {
     try {
       const root_session_id = await rootOf(event.agent_id ?? event.session_id)
       const { output, errors } = await run([...command, "hook", "opencode"], JSON.stringify({ cwd: directory, root_session_id, ...event }), directory)
       if (errors) log(errors)
-      return output.trim() ? JSON.parse(output) : {}
+      const answer = output.trim() ? JSON.parse(output) : {}
+      showPerson(answer.systemMessage)
+      return answer
     } catch (error) {
       log(`reports are not judged: ${error.message}`)
       return {}
@@ -93,7 +102,6 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
       last_assistant_message: textOf(last.parts),
       session: await workIn(sessionID),
     })
-    if (answer.systemMessage) log(answer.systemMessage)
     if (answer.decision !== "block") return
     requests.set(sessionID, sent.add(answer.reason))
     await ask(sessionID, agent, answer.reason)

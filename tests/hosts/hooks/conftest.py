@@ -8,8 +8,14 @@ from tests.workspace.true_projects import write
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """Begin a session in a project that holds what the good report claims, and nothing else."""
+    """Begin a session in a project that holds what the good report claims, and nothing else.
+
+    The person knows already that the recorded events name no transcript that exists, and that there
+    is no repository.
+    """
     project = tmp_path / "my project é"
     project.mkdir()
     write(project, "src/login.py")
-    return Host(project, tmp_path / "data")
+    host = Host(project, tmp_path / "data")
+    host.let_know("unread", "unverified")
+    return host

@@ -1,10 +1,13 @@
 """Run the hook as the host does: a process an event, with events recorded from the host."""
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from goop_mcp.recording.state_folder import state_folder
+from goop_mcp.services.stop_hooks.notices import NoticeFile
 from tests.cli.running import Ended, run
 
 __all__ = ["BAD", "GOOD", "Answer", "Host"]
@@ -62,6 +65,19 @@ class Host:
     environment: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
 
+    @property
+    def state(self) -> Path:
+        """The folder of the person's state, which is not that of the plugin."""
+        return Path(self.environment.get("XDG_STATE_HOME", self.data.parent / "person"))
+
+    def let_know(self, *kinds: str) -> None:
+        """Let the person have seen notices of these kinds in the session of the recorded events."""
+        session = json.loads((CASES / "SubagentStop.json").read_text(encoding="utf-8"))[
+            "session_id"
+        ]
+        file = NoticeFile(state_folder({"XDG_STATE_HOME": str(self.state)}), now=time.time())
+        file.show(str(self.project), session, dict.fromkeys(kinds, "shown before"))
+
     def send(self, event: str, **changes: object) -> Answer:
         """Send the recorded `event` with `changes`; None removes a key."""
         recorded = json.loads((CASES / f"{event}.json").read_text(encoding="utf-8"))
@@ -75,6 +91,7 @@ class Host:
         environment = {
             "CLAUDE_PROJECT_DIR": str(self.project),
             "CLAUDE_PLUGIN_DATA": str(self.data),
+            "XDG_STATE_HOME": str(self.state),
         }
         ended = run(
             "hook",

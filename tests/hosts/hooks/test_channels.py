@@ -123,7 +123,7 @@ def test_at_its_end_an_agent_is_judged_by_what_it_handed_back(
 ) -> None:
     lines = [TASK, READ, given(result("t1")), wrote(hands_back(GOOD)), given(result())]
     write(transcript, *lines, *([wrote(text(message), id="m10")] if message else []))
-    assert stop(host, transcript, message).ended.out == ""
+    assert stop(host, transcript, message).passed
 
 
 def test_a_report_that_was_delivered_is_not_asked_for_again(host: Host, transcript: Path) -> None:
@@ -140,13 +140,13 @@ def test_a_report_that_was_refused_was_not_handed_back(host: Host, transcript: P
     write(transcript, TASK, wrote(hands_back(GOOD)), refused, wrote(text(BAD), id="m10"))
     assert not stop(host, transcript, BAD).passed
     write(transcript, TASK, wrote(hands_back(BAD)), refused, wrote(text(GOOD), id="m10"))
-    assert stop(host, transcript, GOOD, agent_id="b").ended.out == ""
+    assert stop(host, transcript, GOOD, agent_id="b").passed
 
 
 def test_the_last_report_that_was_delivered_counts(host: Host, transcript: Path) -> None:
     again = (wrote(hands_back(BAD, "t10"), id="m10"), given(result("t10", is_error=True)))
     write(transcript, TASK, wrote(hands_back(GOOD)), given(result()), *again)
-    assert stop(host, transcript, "Done.").ended.out == ""
+    assert stop(host, transcript, "Done.").passed
 
 
 def test_a_report_of_an_earlier_task_does_not_count(host: Host, transcript: Path) -> None:
@@ -159,7 +159,7 @@ def test_what_another_hook_says_does_not_take_a_report_back(host: Host, transcri
     feedback = given(text("Run the linter."), isMeta=True)
     handed = (TASK, wrote(hands_back(GOOD)), given(result()), wrote(text("Done."), id="m10"))
     write(transcript, *handed, feedback, wrote(text("It is clean."), id="m11"))
-    assert stop(host, transcript, "It is clean.").ended.out == ""
+    assert stop(host, transcript, "It is clean.").passed
 
 
 def test_what_was_handed_back_is_compared_with_the_work(host: Host, transcript: Path) -> None:
@@ -242,7 +242,7 @@ def test_the_text_before_the_last_calls_is_the_reply_of_an_agent_that_ends_with_
     host: Host, transcript: Path
 ) -> None:
     write(transcript, TASK, wrote(text(GOOD)), READ, given(result("t1")), wrote(id="m12"))
-    assert stop(host, transcript).ended.out == ""
+    assert stop(host, transcript).passed
 
 
 # Several blocks, and results without a name.
@@ -262,7 +262,7 @@ BLOCKS: Mapping[str, _Blocks] = {
 @pytest.mark.parametrize("blocks", BLOCKS.values(), ids=BLOCKS)
 def test_end_and_result_read_the_same_text(host: Host, transcript: Path, blocks: _Blocks) -> None:
     write(transcript, TASK, *(wrote(block) for block in blocks))
-    assert stop(host, transcript).ended.out == ""
+    assert stop(host, transcript).passed
     assert returned(host, blocks).ended.out == ""
 
 
@@ -314,7 +314,7 @@ def test_an_ordinary_end_adds_nothing(host: Host, transcript: Path, reason: obje
 
 def test_a_whole_report_at_the_limit_is_accepted(host: Host, transcript: Path) -> None:
     write(transcript, TASK, wrote(text(GOOD), stop_reason="max_tokens"))
-    assert stop(host, transcript, GOOD).ended.out == ""
+    assert stop(host, transcript, GOOD).passed
 
 
 @pytest.mark.parametrize(

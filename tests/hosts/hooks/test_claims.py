@@ -100,9 +100,10 @@ def test_work_in_another_checkout_is_not_in_the_project_yet(
     for tree in (inside, outside):
         git(host.project, "worktree", "add", "--quiet", "--detach", str(tree))
         write(tree, "src/new.py")
-        answer = host.send(EVENT, last_assistant_message=written, cwd=str(tree / "src"))
+        changes = {"cwd": str(tree / "src"), "session_id": tree.name}
+        answer = host.send(EVENT, last_assistant_message=written, **changes)
         assert answer.passed
-        assert "claims are not verified" in answer.ended.err
+        assert "because the agent works in another checkout" in answer.message
 
     assert not host.send(
         EVENT, last_assistant_message=written, cwd=str(host.project / "src")
@@ -135,7 +136,8 @@ def test_settings_that_cannot_be_used_leave_the_text_judged(host: Host, true: Pr
     broken = Host(host.project, host.data, environment={"GOOP_LOG_LEVEL": "LOUD"})
     answer = broken.send(EVENT, last_assistant_message=true.reply.replace("COMPLETE", "FINISHED"))
     assert "FINISHED" in answer.reason
-    assert "claims of the report are not verified" in answer.ended.err
+    passed = broken.send(EVENT, last_assistant_message=true.reply, session_id="new")
+    assert "not verified: 4 of 4 claims, because GOOP_LOG_LEVEL" in passed.message
 
 
 def test_a_database_that_cannot_be_opened_leaves_the_files_verified(

@@ -95,6 +95,7 @@ def test_claims_are_verified_by_a_hook_after_the_folder_is_gone(tmp_path: Path) 
     server = create_server(Settings(project=tmp_path, hook_tool=True))
     with connect(server, "auto") as opened:
         (tmp_path / ".goopspec").rename(tmp_path / "elsewhere")
+        (tmp_path / ".git").rename(tmp_path / "other")
         ghost = made.reply.replace("src/login.py", "src/ghost.py")
         asked = {"event": "SubagentStop", "agent_id": "a", "agent_type": "goop-executor"}
         answer = json.loads(text_of(opened.tool("hook_check", text=ghost, **asked)))

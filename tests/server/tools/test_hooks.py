@@ -73,6 +73,8 @@ def test_the_tool_describes_all_it_takes_and_gives_and_owns_that_it_counts(
 
 @requirement("F-15")
 def test_a_false_claim_is_sent_back_in_a_project(host: Connection, tmp_path: Path) -> None:
+    unverified = str(answer_of(host, COMPLETE_REPLY)["systemMessage"])
+    assert "not verified: 4 of 4 claims, because there is neither a git repository" in unverified
     assert answer_of(host, COMPLETE_REPLY) == {}
     project = make_project(tmp_path)
 
