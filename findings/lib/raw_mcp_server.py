@@ -1,7 +1,7 @@
 """An MCP server that sends exactly the tools and the structured contents it is given as JSON.
 
 Arguments: a list of pages, each a list of tools as `tools/list` sends them, and an object with the
-structured content of each tool by name.
+structured content of each tool by name; one with the key `content` is the whole result instead.
 """
 
 import json
@@ -24,6 +24,8 @@ def result_of(method: str, parameters: dict) -> dict | None:
         return {"tools": pages[number], **following}
     if method == "tools/call":
         structure = contents[parameters["name"]]
+        if "content" in structure:
+            return structure
         text = {"type": "text", "text": json.dumps(structure)}
         return {"content": [text], "structuredContent": structure}
     return None
