@@ -11,6 +11,7 @@ from benchmarks.replies import REPLY, TWO_ERRORS
 from benchmarks.tables import Bound, Table
 from benchmarks.timing import Timing, take_turns
 from goop_mcp import Job, RetryPolicy, Verdict, ask_until_accepted, validate
+from goop_mcp.evidence.corrections import Correction
 from goop_mcp.retry import RetryLoop
 
 __all__ = ["run"]
@@ -28,7 +29,7 @@ class _JudgedBefore(Job):
 
     __slots__ = ()
 
-    def judge(self, reply: str) -> Verdict:
+    def judge(self, reply: str, _correction: Correction | None = None) -> Verdict:
         """Return the verdict of `reply` out of the table."""
         return _VERDICTS[reply]
 

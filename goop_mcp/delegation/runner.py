@@ -63,6 +63,7 @@ from goop_mcp.delegation.worktrees import (
     open_worktree,
 )
 from goop_mcp.errors import GoopError, StoreError, StoreUnavailableError
+from goop_mcp.evidence.corrections import Correction
 from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.processes import end_program, started
 from goop_mcp.retry.attempts import Attempt, Outcome, StoppedBecause
@@ -126,6 +127,7 @@ class TaskReply:
     start: what `ReplyJudge.begin` returned for the task, None if it was not asked.
     session: the conversation of the agent, None without a transcript.
     whole_session: whether no message of the task was sent in another conversation.
+    correction: the attempt, to be compared with what it corrects.
     """
 
     text: str = field(repr=False)
@@ -135,6 +137,7 @@ class TaskReply:
     start: Evidence | None = None
     session: AgentSession | None = None
     whole_session: bool = True
+    correction: Correction | None = None
 
 
 Decide = Callable[[RunSnapshot, str, Verdict], Expansion]
@@ -983,7 +986,9 @@ class TaskCaller:
         agent, _ = self._agent(self.name)
         return not isinstance(agent, ProgramAgent) or agent.has_session
 
-    def judge(self, judge: ReplyJudge, protocol: str, text: str, mode: Mode) -> Verdict:
+    def judge(
+        self, judge: ReplyJudge, protocol: str, text: str, mode: Mode, correction: Correction
+    ) -> Verdict:
         """Return the verdict on a reply of the agent that was asked last."""
         # Only programs have a transcript, by which their claims can be verified.
         session = getattr(self._asked, "session", None)
@@ -1003,6 +1008,7 @@ class TaskCaller:
             # With other conversations before it, what is missing in this one may have happened
             # there.
             whole_session=self._sessions <= {None if session is None else session.id},
+            correction=correction,
         )
         try:
             return judge.judge(reply)

@@ -64,6 +64,7 @@ _HARMLESS: Final = word_set(
     "true type umask uname uniq unset wait wc which whoami xxd yes tee touch chmod "
     "alias trap shift local declare"
 )
+_SAY: Final = word_set(": cd date echo export false hostname id printf pwd set sleep true whoami")
 _HARMLESS_GIT: Final = word_set(
     "add blame branch cat-file commit config describe diff fetch grep help log "
     "ls-files ls-tree push remote rev-list rev-parse shortlog show status tag"
@@ -210,7 +211,8 @@ class Attributed(NamedTuple):
     `may_check` are the kinds of checks that an unknown program in it may have run: it proves none
     and contradicts none, and it puts an earlier failure in doubt. `reads_only`: no program in it
     changes files. `harmless`: all of them only read or print. `other_tree`: it puts other files in
-    place, as `git stash` does. `folders` are those in which it starts programs.
+    place, as `git stash` does. `folders` are those in which it starts programs. `only_says`: all of
+    them only print what their arguments say, or check nothing.
     """
 
     runs: tuple[Run, ...]
@@ -219,6 +221,7 @@ class Attributed(NamedTuple):
     harmless: bool = False
     other_tree: bool = False
     folders: tuple[str, ...] = ("",)
+    only_says: bool = False
 
 
 def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> Attributed:
@@ -240,7 +243,7 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
     # The status of the line is that of its last program.
     last = name_of(parts[-1].words[0]) if parts else ""
     reads_only, other_tree = True, False
-    harmless = True
+    harmless = only_says = True
     if len(parts) > _MOST_CHECKED_PARTS:
         # A whole script: each of its programs would be compared with the whole output.
         return Attributed((), _alike(command.line), reads_only=False)
@@ -259,6 +262,7 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
         # git is looked at by its subcommand below.
         only_reads = name in _HARMLESS and (name != "env" or not arguments)
         harmless = harmless and (only_reads or name == "git")
+        only_says = only_says and (all(run.vacuous for run in found) if found else name in _SAY)
         if name == "git":
             other_tree = other_tree or _git_command(arguments) in _OTHER_TREE
             reads_only = reads_only and _git_command(arguments) in _HARMLESS_GIT
@@ -277,7 +281,15 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
     # A redirection may write any file.
     reads_only = reads_only and ">" not in command.line
 
-    return Attributed(tuple(runs), frozenset(unknown), reads_only, harmless, other_tree, folders)
+    return Attributed(
+        tuple(runs),
+        frozenset(unknown),
+        reads_only,
+        harmless,
+        other_tree,
+        folders,
+        only_says=only_says and ">" not in command.line,
+    )
 
 
 def without_wrapper_words(argv: Sequence[str]) -> tuple[str, ...]:

@@ -200,6 +200,19 @@ class TaskHistory:
             for entry in self._entries
         )
 
+    def work(self) -> int | None:
+        """Return how many commands, changes and calls may have done something; None if unknown.
+
+        Commands that only print what they are given, and tools that only read, did nothing.
+        """
+        if not (self.activity.complete and self.everything):
+            return None
+        return (
+            sum(each.command.ran and not each.attributed.only_says for each in self._entries)
+            + sum(each.ok is not False for each in self.activity.files)
+            + sum(map(_may_write, self.activity.tools))
+        )
+
     def commands_with(self, text: str) -> Iterable[ObservedCommand]:
         """Yield the commands whose line or output contains `text`."""
         return (each for each in self.activity.commands if text in each.line or text in each.output)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from goop_mcp.evidence.activity import NO_ACTIVITY, ObservedFile
 from goop_mcp.evidence.checks import judge_checks
+from goop_mcp.evidence.corrections import Correction
 from goop_mcp.evidence.evidence import EvidenceSource, Observed, activity_of
 from goop_mcp.evidence.history import Redefined, TaskHistory, without_secrets
 from goop_mcp.evidence.recorded_checks import judge_recorded
@@ -57,6 +58,7 @@ def judge_evidence(
     base: str | None = None,
     named: Mapping[str, tuple[str, ...]] | None = None,
     redefined: Redefined | None = None,
+    correction: Correction | None = None,
 ) -> Judgement:
     """Compare `claims` with `evidence`. Linear in both.
 
@@ -66,8 +68,10 @@ def judge_evidence(
     found there was saved. `known` are the recorded runs of the project, None where nobody looked
     for them; `base` is the commit at which the task began, None for that of the evidence.
     `named` are the commands that a person named for checks of the project, by the check, and
-    `redefined` finds definitions of commands that may have changed in the task.
+    `redefined` finds definitions of commands that may have changed in the task. `correction` is
+    what the reply is compared with, None for one that corrects nothing and will not be corrected.
     """
+    stated = claims
     # An envelope of 2 MiB may name 20,000 files: the first of each kind are compared.
     claims = replace(
         claims,
@@ -104,6 +108,8 @@ def judge_evidence(
     items += files.items()
     items += [_commit(claim.sha, claim.where, history) for claim in claims.commits]
     items += [_memory(claim, history) for claim in claims.memories]
+    if correction is not None:
+        problems += correction.compare(stated, history, items, require=require)
     if activity.complete:
         problems += files.refused()
         problems += _refused_memories(claims, history, found if in_project else None)

@@ -24,6 +24,8 @@ __all__ = [
     "CHECK_NOT_RUN",
     "CHECK_REQUIRED",
     "CHECK_STALE",
+    "CLAIM_CHANGED",
+    "CORRECTION_RULES",
     "COUNTS_DIFFER",
     "EXPLAINED_FAILURE",
     "FILE_NOT_REPORTED",
@@ -34,6 +36,7 @@ __all__ = [
     "STALE_REQUIRED",
     "TESTS_REMOVED",
     "TREE_MOVED",
+    "UNFOUNDED_CHANGE",
     "UNKNOWN_RUN",
     "VACUOUS_COMMAND",
     "WRITE_REFUSED",
@@ -277,3 +280,33 @@ NOTHING_DONE: Final = ACTIVITY_RULES.add(
         reply=COMPLETE_REPLY.replace("<status>COMPLETE", "<status>PARTIAL"),
     ),
 )
+
+CORRECTION_RULES = RuleList()
+
+CLAIM_CHANGED: Final = CORRECTION_RULES.add(
+    id="correction/claim-changed",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches=(
+        "a reply was sent back, and the next one says more: done after not done, a blocker or a"
+        " failed check that is gone, better counts; nothing was seen to run or to change in"
+        " between. An error where all that the agent did is known, or the policy asks for evidence"
+    ),
+    why=(
+        "A correction corrects the form. Work that failed does not succeed by being described"
+        " again; worse is always free."
+    ),
+    fix=(
+        "Report what you reported first, or do the work, run the check again and report what it"
+        " printed."
+    ),
+    requirements=("G-47",),
+    example=Example(
+        good="<status>PARTIAL</status>",
+        bad="<status>COMPLETE</status>",
+        reply=COMPLETE_REPLY.replace("<status>COMPLETE", "<status>PARTIAL"),
+    ),
+)
+
+UNFOUNDED_CHANGE: Final = replace(CLAIM_CHANGED, lenient=Severity.ERROR, strict=Severity.ERROR)
+"""The same where it is known that nothing ran and nothing changed, or where the policy asks."""

@@ -14,6 +14,7 @@ from goop_mcp.validation.rules import Rule, RuleBook
 from goop_mcp.validation.verdict import TIERS, Tier, Verdict
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.corrections import Correction
     from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.validation.pipeline import Examination
 
@@ -90,6 +91,7 @@ NAMESPACES = frozenset(
     (
         *(family.name for family in FAMILIES),
         *(
+            "correction",
             "envelope",
             "evidence",
             "json",
@@ -129,6 +131,7 @@ def validate(
     rules: Sequence[Rule] = (),
     evidence: "EvidenceSource | None" = None,
     require: Tier = "claimed",
+    correction: "Correction | None" = None,
 ) -> Verdict:
     """Judge the envelope in an agent's reply and return a verdict with every error at once.
 
@@ -139,7 +142,8 @@ def validate(
     `model`, in addition to our rules. `evidence` is what the caller knows of the agent's work apart
     from the reply: the claims are compared with it, `Verdict.evidence` says what each rests on, and
     what contradicts it is an error. `require` "observed" or "recorded" makes it an error as well if
-    a passed check of a complete task rests on less.
+    a passed check of a complete task rests on less. `correction` is one attempt of a task: what it
+    claims is compared with the first one, and kept for the next.
 
     Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises
     UnknownNameError for an unknown protocol, mode, tier or expected phase and TypeError when `text`
@@ -150,7 +154,7 @@ def validate(
         text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
     )
     if evidence is None and require == "claimed":
-        return examined.verdict()
+        return examined.verdict(correction.compare(examined.claims()) if correction else ())
 
     if require not in TIERS:
         raise UnknownNameError("tier", str(require), TIERS)
@@ -159,7 +163,11 @@ def validate(
     from goop_mcp.evidence.judging import judge_evidence  # noqa: PLC0415
 
     judged = judge_evidence(
-        examined.claims(), evidence, require=require, workspace=examined.expected.workspace
+        examined.claims(),
+        evidence,
+        require=require,
+        workspace=examined.expected.workspace,
+        correction=correction,
     )
 
     return examined.verdict(judged.problems, judged.items)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from goop_mcp.evidence.rules import ACTIVITY_RULES
+from goop_mcp.evidence.rules import ACTIVITY_RULES, CORRECTION_RULES
 from goop_mcp.messages import VISUAL_STYLE_RULES
 from goop_mcp.validation.envelope_rules import ENVELOPE_RULES
 from goop_mcp.validation.evidence_rules import EVIDENCE_RULES
@@ -20,6 +20,7 @@ FORM_RULES: Final = (
     *PATH_RULES,
     *EVIDENCE_RULES,
     *ACTIVITY_RULES,
+    *CORRECTION_RULES,
 )
 """What holds for the envelopes of every family; listed before theirs."""
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, Self
 
 from goop_mcp import redaction
 from goop_mcp.errors import GoopError
+from goop_mcp.evidence.corrections import Stated, prose_around
 from goop_mcp.retry.replies import Usage, Way
 from goop_mcp.validation.envelope_rules import AMBIGUOUS, TOO_LARGE
 from goop_mcp.validation.findings import Repair, Severity
@@ -23,6 +24,7 @@ __all__ = [
     "Outcome",
     "RecordedError",
     "StoppedBecause",
+    "base_of",
     "gave_up",
 ]
 
@@ -95,7 +97,8 @@ class Attempt:
     failure carries it. `fallback` marks the answer of a fallback. `conversation_id` is the session
     or thread that the agent named. `retry_at` is when the call may be repeated, in seconds since
     1970, where its failure named a time. `stop_reason` is why the model stopped, None for an
-    ordinary end and where the agent does not say.
+    ordinary end and where the agent does not say. `stated` is what a rejected reply claims, with
+    which its corrections are compared; None where no complete envelope could be read.
     """
 
     message: str = field(repr=False)
@@ -111,6 +114,7 @@ class Attempt:
     conversation_id: str | None = None
     retry_at: float | None = None
     stop_reason: StopReason | None = None
+    stated: Stated | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attempt as JSON values, all texts included; `from_dict` restores it."""
@@ -141,6 +145,8 @@ class Attempt:
             values["retry_at"] = self.retry_at
         if self.stop_reason is not None:
             values["stop_reason"] = self.stop_reason
+        if self.stated is not None:
+            values["stated"] = plain_values(self.stated)
 
         return values
 
@@ -289,28 +295,20 @@ class Outcome:
 
     @property
     def joined_text(self) -> str:
-        """The last reply after the prose of the first, if that lacked nothing but the envelope.
+        """The last reply after the longest prose of an earlier one, where its own is far shorter.
 
-        An agent that forgot its envelope is asked for nothing else; its prose belongs to the
+        An agent that is asked for its envelope sends that alone; what it found belongs to the
         answer.
         """
-        replies = [each for each in self.attempts if each.reply is not None]
-        first = replies[0].verdict if self.accepted else None
-        if first is None or first.accepted or first.span is not None:
-            return self.text
-        # Neither lacks an envelope: one was not read for its size, the other has several.
-        if {rule for rule, _ in replies[0].findings_key} & {TOO_LARGE.id, AMBIGUOUS.id}:
+        if not self.accepted:
             return self.text
 
-        last = replies[-1]
-        if last.way in ("first", "fresh") or last.fallback:
-            # It answers the task itself and no earlier reply.
-            return self.text
-
+        *earlier, last = _since_task(self.attempts)
         # An agent may have repeated its prose with the envelope.
-        prose = (replies[0].reply or "").strip()
-
-        return self.text if prose in self.text else f"{prose}\n\n{self.text}"
+        prose = max(map(_prose_of, earlier), key=len, default="")
+        if prose in self.text or len(_prose_of(last)) >= _GIVEN_UP * len(prose):
+            return self.text
+        return f"{prose}\n\n{self.text}"
 
     @property
     def stop_reason(self) -> StopReason | None:
@@ -378,6 +376,31 @@ def _time_of(retry_at: float | None) -> datetime | None:
         return None if retry_at is None else datetime.fromtimestamp(retry_at, UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise ValueError(f"retry_at is {retry_at!r}; expected seconds since 1970") from error
+
+
+def base_of(earlier: Sequence[Attempt], attempt: Attempt) -> Stated | None:
+    """Return what the first readable reply claimed that `attempt` corrects; None if there is none.
+
+    One that answers the task itself corrects nothing.
+    """
+    corrected = _since_task([*earlier, attempt])[:-1]
+    return next((each.stated for each in corrected if each.stated is not None), None)
+
+
+def _since_task(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Return the replies since the agent was last given the task itself, in order."""
+    replies = [each for each in attempts if each.reply is not None]
+    starts = [
+        at for at, each in enumerate(replies) if each.way in ("first", "fresh") or each.fallback
+    ]
+    return replies[starts[-1] if starts else 0 :]
+
+
+def _prose_of(attempt: Attempt) -> str:
+    verdict = attempt.verdict
+    # A text that was not read for its size, or has several envelopes, is no prose.
+    unread = {rule for rule, _ in attempt.findings_key} & {TOO_LARGE.id, AMBIGUOUS.id}
+    return "" if verdict is None or unread else prose_around(verdict)
 
 
 def gave_up(replies: Sequence[Attempt]) -> bool:

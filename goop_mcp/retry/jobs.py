@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from goop_mcp.errors import RuleFailedError, UnknownNameError
+from goop_mcp.evidence.corrections import Correction
 from goop_mcp.protocols import check_rules, validate
-from goop_mcp.retry.attempts import Attempt
+from goop_mcp.retry.attempts import Attempt, base_of
 from goop_mcp.retry.hooks import Hooks
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent
@@ -43,7 +44,8 @@ class Job:
     """A prompt for an agent, with the arguments of `validate` for its replies.
 
     `evidence` should be a function, as each attempt adds to what the agent did. `judge_with` gives
-    the verdict on a reply in the mode it is given, in place of `validate` with the other arguments.
+    the verdict on a reply in the mode it is given, in place of `validate` with the other arguments,
+    and compares it with the attempt that it corrects.
     `hooks` is one or several. `agent_name` is what traces call the agent; None takes the name of
     the expected agent, or its own. Raises TypeError, UnknownNameError and RuleRefusedError for what
     could never be judged, before anybody is asked.
@@ -61,7 +63,7 @@ class Job:
     agent_name: str | None = None
     evidence: "EvidenceSource | None" = None
     require: Tier = "claimed"
-    judge_with: "Callable[[str, Mode], Verdict] | None" = None
+    judge_with: "Callable[[str, Mode, Correction], Verdict] | None" = None
 
     def __post_init__(self) -> None:
         """Refuse mistakes of the caller while they cost nothing."""
@@ -90,14 +92,15 @@ class Job:
         """Whether a judgement may wait for files or programs, and not only compute."""
         return self.judge_with is not None or callable(self.evidence)
 
-    def judge(self, reply: str) -> Verdict:
+    def judge(self, reply: str, correction: Correction | None = None) -> Verdict:
         """Return the verdict on a reply. Raises RuleFailedError."""
         if self.judge_with is not None:
-            verdict = self.judge_with(reply, _mode_of(self.policy))
+            verdict = self.judge_with(reply, _mode_of(self.policy), correction or Correction())
             return _without_repairs(verdict, self.policy, self.limits)
 
         return judge(
             reply,
+            correction,
             protocol=self.protocol,
             expected=self.expected,
             policy=self.policy,
@@ -110,6 +113,7 @@ class Job:
 
 def judge(
     reply: str,
+    correction: Correction | None = None,
     *,
     protocol: str,
     expected: Expectations | None,
@@ -129,6 +133,7 @@ def judge(
         rules=rules,
         evidence=evidence,
         require=require,
+        correction=correction,
     )
     return _without_repairs(verdict, policy, limits)
 
@@ -155,13 +160,25 @@ def _without_repairs(verdict: Verdict, policy: RetryPolicy, limits: Limits) -> V
     return replace(verdict, verdict="rejected", findings=findings, feedback=feedback)
 
 
-def judged(attempt: Attempt, verdict_on: Callable[[str], Verdict]) -> Attempt:
+def judged(
+    attempt: Attempt,
+    verdict_on: Callable[[str, Correction], Verdict],
+    earlier: Sequence[Attempt],
+    *,
+    follows: bool,
+) -> Attempt:
     """Return `attempt` with the verdict on its reply, or failed where a custom rule failed.
 
-    To ask again would not help, and what a rule could not look at must not pass for accepted.
+    It is compared with what it corrects of `earlier`; `follows` is that of `Correction`. Where a
+    rule failed, to ask again would not help, and what it could not look at must not pass for
+    accepted.
     """
+    correction = Correction(base_of(earlier, attempt), follows=follows)
     try:
-        return replace(attempt, verdict=verdict_on(attempt.reply or ""))
+        verdict = verdict_on(attempt.reply or "", correction)
+        # Nothing corrects a reply that was accepted.
+        stated = None if verdict.accepted else correction.stated(verdict)
+        return replace(attempt, verdict=verdict, stated=stated)
     except RuleFailedError as failure:
         _logger.exception(
             "a reply cannot be judged; it is not accepted, and the agent is not asked again"

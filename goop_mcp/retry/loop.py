@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Final, TypeVar
 
@@ -11,6 +12,7 @@ import anyio
 import anyio.to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
+from goop_mcp.evidence.corrections import has_changed_claims
 from goop_mcp.retry.agent_records import AgentUnavailableError, find_record, key_of, record_of
 from goop_mcp.retry.attempts import (
     CANCELLED,
@@ -64,6 +66,10 @@ _LAST = "accepted at the last attempt that the policy allows"
 _SHORT = (
     "the accepted envelope is much shorter than an earlier one; look whether it still says"
     " everything"
+)
+_CHANGED = (
+    "the accepted reply says more than the one that it corrects, and nothing was seen to run in"
+    " between; look at its warnings correction/claim-changed"
 )
 _FALLBACK = "the answer is the fallback's"
 
@@ -405,13 +411,16 @@ class RetryLoop:
         attempt = self.attempts[-1]
         if attempt.reply is None:
             return
-        if len(attempt.reply) < LONG_REPLY and not self._job.may_wait:
-            attempt = judged(attempt, self._job.judge)
+        may_wait = self._job.may_wait
+        # What may wait is asked about each reply, and shows what ran since the one before.
+        judge_it = partial(judged, attempt, self._job.judge, self.attempts[:-1], follows=may_wait)
+        if len(attempt.reply) < LONG_REPLY and not may_wait:
+            attempt = judge_it()
         else:
             # A reply that has come is judged also when the call is being cancelled; that takes less
             # than a second, or as long as the caller's evidence.
             with anyio.CancelScope(shield=True):
-                attempt = await anyio.to_thread.run_sync(judged, attempt, self._job.judge)
+                attempt = await anyio.to_thread.run_sync(judge_it)
 
         self.attempts[-1] = attempt
 
@@ -454,7 +463,12 @@ def outcome_of(
     accepted = because == "accepted"
     fallback = accepted and replies[-1].fallback
     last = accepted and not fallback and 1 < len(replies) == policy.max_attempts
-    warnings = {_FALLBACK: fallback, _LAST: last, _SHORT: accepted and gave_up(replies)}
+    warnings = {
+        _FALLBACK: fallback,
+        _LAST: last,
+        _SHORT: accepted and gave_up(replies),
+        _CHANGED: accepted and has_changed_claims(replies[-1].verdict),
+    }
 
     return Outcome(
         attempts=tuple(attempts),

@@ -109,6 +109,7 @@ class Review:
             evidence=evidence,
             require=require,
         )
+        self._follows = callable(evidence)
         self._on_stop = on_stop
         self._clock = clock
         self._budget = Budget(self._policy, clock)
@@ -163,7 +164,7 @@ class Review:
         attempt = self._attempt(
             reply=reply, usage=usage, conversation_id=conversation_id, stop_reason=stop_reason
         )
-        because = self._judge_next(attempt, last=last)
+        because = self._judge_next(attempt, last=last, follows=self._follows)
         if because is None:
             return self._message.text
 
@@ -183,7 +184,8 @@ class Review:
         self._check_open()
         # The budget is left alone: what the reply cost was counted when it was heard first.
         attempt = self._attempt(reply=reply, usage=usage, stop_reason=stop_reason)
-        self._because = self._judge_next(attempt, last=False)
+        # What the agent had done by then is not known now.
+        self._because = self._judge_next(attempt, last=False, follows=False)
 
     def settle(self, usage: Usage) -> None:
         """Count what the last reply used, where the framework reports it only afterwards."""
@@ -196,12 +198,12 @@ class Review:
                 f"the review has ended ({self._because}); make another for another task"
             )
 
-    def _judge_next(self, attempt: Attempt, *, last: bool) -> StoppedBecause | None:
+    def _judge_next(self, attempt: Attempt, *, last: bool, follows: bool) -> StoppedBecause | None:
         """Judge an attempt; return why that ends the review.
 
         None means that the next message is ready.
         """
-        self.attempts.append(judged(attempt, self._judge))
+        self.attempts.append(judged(attempt, self._judge, self.attempts, follows=follows))
         step = next_step("", self.attempts, self._policy)
         if isinstance(step, Stop):
             return step.because

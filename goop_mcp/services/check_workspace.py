@@ -29,6 +29,7 @@ from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.git import GitError, Repository
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.corrections import Correction
     from goop_mcp.evidence.evidence import EvidenceSource, Observed
     from goop_mcp.evidence.recorded_runs import KnownRuns
     from goop_mcp.store.interface import Store
@@ -55,6 +56,7 @@ def check_workspace(
     evidence: "EvidenceSource | None" = None,
     require: Tier = "claimed",
     judged_by: JudgedBy | None = None,
+    correction: "Correction | None" = None,
 ) -> Verdict:
     """Judge `text` as `validate` does and verify its claims in `project`; return one verdict.
 
@@ -86,6 +88,7 @@ def check_workspace(
         evidence=evidence,
         require=require,
         judged_by=judged_by,
+        correction=correction,
     )
 
 
@@ -121,6 +124,7 @@ def verify_claims(
     evidence: "EvidenceSource | None" = None,
     require: Tier = "claimed",
     judged_by: JudgedBy | None = None,
+    correction: "Correction | None" = None,
 ) -> Verdict:
     """Verify the claims of what `examine_in_project` returned; arguments as `check_workspace`."""
     files = ProjectFiles(project)
@@ -156,12 +160,20 @@ def verify_claims(
         known = services.recorded_runs.known_runs(claims.checks, project=files.root, store=store)
 
     if observed is None and known is None and require == "claimed":
-        return examined.verdict(found)
+        return examined.verdict([*found, *(correction.compare(claims) if correction else ())])
     if require not in TIERS:
         raise UnknownNameError("tier", str(require), TIERS)
 
     return _compared(
-        examined, files, found, observed, known, base=base, require=require, seconds=seconds
+        examined,
+        files,
+        found,
+        observed,
+        known,
+        base=base,
+        require=require,
+        seconds=seconds,
+        correction=correction,
     )
 
 
@@ -200,6 +212,7 @@ def _compared(
     base: str | None,
     require: Tier,
     seconds: float | None,
+    correction: "Correction | None",
 ) -> Verdict:
     """Return the verdict with what the agent was seen to do; `found` is what the project shows."""
     from goop_mcp.evidence.judging import judge_evidence  # noqa: PLC0415
@@ -216,6 +229,7 @@ def _compared(
         base=base,
         named=trusted_commands(files.root) if observed is not None else {},
         redefined=_changed_definitions(files, observed, base=base, seconds=seconds),
+        correction=correction,
     )
     # A change that the host saw may be undone or committed elsewhere: git alone accuses nobody.
     found = [

@@ -59,6 +59,7 @@ _FAMILIES = {
     "json": "JSON in general",
     "path": "Paths that will be written or read",
     "evidence": "The claims of a reply, verified in the project",
+    "correction": "A reply that corrects another one, compared with it",
     "goop_report": "The GoopSpec report",
     "subagent_protocol": "Older and related forms of the report",
     "agent_request": "The XML handoff",

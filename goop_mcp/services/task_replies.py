@@ -31,7 +31,7 @@ from goop_mcp.store.interface import Store
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
-from goop_mcp.workspace.git import GitError, Repository
+from goop_mcp.workspace.git import GitError, Repository, files_state
 
 __all__ = ["TaskJudge"]
 
@@ -89,6 +89,8 @@ class TaskJudge:
         judged_by = self._held.judged_by()
         policy = judged_by.policy
         base = None if reply.start is None else reply.start.base
+        if reply.correction is not None:
+            reply.correction.look_at(partial(files_state, reply.folder))
         evidence = None
         if policy.evidence != "off":
             evidence = cache(partial(_evidence_of, reply))
@@ -101,6 +103,7 @@ class TaskJudge:
                 rules=self._rules,
                 evidence=evidence,
                 require=required_tier(policy, evidence),
+                correction=reply.correction,
             )
 
         return check_workspace(
@@ -114,6 +117,7 @@ class TaskJudge:
             evidence=evidence,
             require=required_tier(policy, evidence),
             judged_by=judged_by,
+            correction=reply.correction,
         )
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "MemoryClaim",
     "StateClaim",
     "StateName",
+    "StatusClaim",
     "TaskClaim",
     "run_named_in",
 ]
@@ -91,11 +92,21 @@ class CheckClaim(DataStruct, frozen=True, kw_only=True):
     run: str = ""
 
 
+class StatusClaim(DataStruct, frozen=True, kw_only=True):
+    """How the work stands: the word of the envelope, and whether it lets the work go on as done."""
+
+    word: str
+    done: bool
+    where: str
+
+
 class Claims(DataStruct, frozen=True, kw_only=True):
     """All claims of one envelope, each kind in the order of the envelope.
 
     `session` is the id of the session that the promised files belong to, None if there is none.
-    `complete` is whether the envelope says that the task is done.
+    `complete` is whether the envelope says that the task is done. `status` is None where it has no
+    legal one. `blockers` are what keeps the work from going on, in words. `texts` count results and
+    belong to none of the `checks`: what each is called, such as "summary", and the text.
     """
 
     files: tuple[FileClaim, ...] = ()
@@ -106,6 +117,9 @@ class Claims(DataStruct, frozen=True, kw_only=True):
     checks: tuple[CheckClaim, ...] = ()
     session: str | None = None
     complete: bool = False
+    status: StatusClaim | None = None
+    blockers: tuple[str, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
 
 
 NO_CLAIMS = Claims()

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +22,14 @@ from goop_mcp.processes import end_marked, kill_group, marked, new_mark
 from goop_mcp.workspace.git_links import leads_elsewhere
 from goop_mcp.workspace.git_process import NO_FETCH, NOTHING_RUNS, git_program
 
-__all__ = ["TIMEOUT", "CommitLookup", "GitError", "GitTooSlowError", "Repository"]
+__all__ = [
+    "TIMEOUT",
+    "CommitLookup",
+    "GitError",
+    "GitTooSlowError",
+    "Repository",
+    "files_state",
+]
 
 TIMEOUT = 10.0
 """The time limit of one call of git, in seconds."""
@@ -46,6 +54,8 @@ _MOST_ANSWERED = 64 * 1024 * 1024
 _MOST_COMPLAINED = 16 * 1024
 _LARGEST_INDEX = 2 * 1024 * 1024
 _MOST_DIFFERING = 500
+_STATE_SECONDS = 2.0
+_STATE_DIGITS = 16
 
 _COMPARED = (
     "--literal-pathspecs",
@@ -312,6 +322,14 @@ class Repository:
 
         return differing
 
+    def untracked(self) -> list[str]:
+        """Return the files that git neither tracks nor ignores, from this folder.
+
+        Raises GitError.
+        """
+        options = ["--others", "--exclude-standard", "-z", "--", ".", ":(exclude).goopspec"]
+        return self._names(["ls-files", *options], [])
+
     def _names(self, arguments: Sequence[str], lines: Sequence[str]) -> list[str]:
         answer = self._run(arguments, lines).decode("utf-8", "surrogateescape")
         return [name for name in answer.split("\0") if name]
@@ -335,6 +353,30 @@ class Repository:
                 raise GitTooSlowError("git did not answer in time")
 
         return _answer(command, environment, given, seconds=seconds)
+
+
+def files_state(folder: Path) -> str:
+    """Return a short text that changes with the commit and the files of the repository.
+
+    It is "" where that is not known within two seconds. The folder .goopspec does not count.
+    """
+    repository = Repository(folder, until=time.monotonic() + _STATE_SECONDS)
+    try:
+        tracked = repository.uncommitted()
+        untracked = repository.untracked()
+        if tracked is None or len(untracked) > _MOST_DIFFERING:
+            return ""
+        stamps = []
+        for path in untracked:
+            # One that is gone by now changes the state as well.
+            with suppress(OSError):
+                real = os.lstat(f"{folder}{os.sep}{path}")
+                stamps.append((path, real.st_size, real.st_mtime_ns))
+        kept = [each for each in tracked.items() if not each[0].startswith(".goopspec/")]
+        state = repr((repository.head(), kept, stamps)).encode("utf-8", "surrogateescape")
+    except GitError:
+        return ""
+    return sha256(state).hexdigest()[:_STATE_DIGITS]
 
 
 def _answer(

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.delegation.agents import AgentSession
-from goop_mcp.delegation.runner import TaskReply
+from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.delegation.runner import TaskReply, outcome_of_run
 from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.services.task_replies import TaskJudge
 from goop_mcp.store.opening import open_store
@@ -199,3 +200,47 @@ def test_a_session_of_opencode_that_cannot_be_exported_accuses_nobody(project: P
         text=report(), protocol="goop_report", mode="lenient", folder=project, session=session
     )
     assert TaskJudge(project, lambda: store, ()).judge(reply).accepted
+
+
+_TWO_REPLIES = """\
+import os, pathlib, sys
+
+message = sys.stdin.read()
+folder = pathlib.Path(os.environ["REPORTS"])
+if "was not accepted" in message and os.environ["WORKS"]:
+    pathlib.Path("login.py").write_text("done\\n")
+print((folder / ("second.md" if "was not accepted" in message else "first.md")).read_text())
+"""
+
+
+@pytest.mark.parametrize("works", ["", "yes"])
+def test_a_reply_of_a_task_is_compared_with_the_one_that_it_corrects(
+    project: Path, works: str
+) -> None:
+    home = project.parent
+    (home / "agent.py").write_text(_TWO_REPLIES)
+    (home / "first.md").write_text(report("FAILED", blockers="the key is missing"))
+    (home / "second.md").write_text(report())
+    graph = home / "login.toml"
+    python, program = json.dumps(sys.executable), json.dumps(str(home / "agent.py"))
+    graph.write_text(_GRAPH.format(python=python, program=program, workspace="project"))
+    checked = run("delegate", str(graph), "--check", cwd=project)
+    environment = {
+        "REPORTS": str(home),
+        "WORKS": works,
+        "HOME": str(home),
+        "XDG_STATE_HOME": str(home / "state"),
+    }
+    digest = checked.out.rpartition(" ")[2].strip()
+    ended = run("delegate", str(graph), "--trust", digest, cwd=project, env=environment)
+    assert ended.code == 0, ended.err
+
+    store = open_store(None, project=project)
+    (known,) = store.read(lambda reading: reading.graphs.runs(include_ended=True))
+    attempts = [
+        json.loads(each) for each in outcome_of_run(Ledger(store), known.id).tasks["api"].attempts
+    ]
+    assert [each["verdict"]["verdict"] for each in attempts] == ["rejected", "accepted"]
+    assert attempts[0]["stated"]["blockers"] == ["the key is missing"]
+    found = [each["rule"] for each in attempts[1]["verdict"]["findings"]]
+    assert ("correction/claim-changed" in found) == (works == "")

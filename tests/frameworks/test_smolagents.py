@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from smolagents.monitoring import TokenUsage
 from smolagents.utils import AgentError
 
 from goop_mcp import RetryPolicy
+from goop_mcp.evidence import AgentActivity, ObservedCommand
 from goop_mcp.hosts.frameworks.smolagents import EnvelopeCheck, envelope_check
 from goop_mcp.retry import Outcome
+from tests.evidence.corrections import report
 from tests.frameworks.recipes import ALWAYS_ANOTHER_ERROR, BAD_STATUS, GOOD, OPENING, names_of
 
 TASK = "Implement the login form."
@@ -248,3 +251,38 @@ def test_an_agent_that_writes_code_and_the_agents_it_manages_are_judged_each_by_
         [each.usage and each.usage.tokens for each in outcome.attempts] for outcome in outcomes
     ]
     assert tokens == [[15, 15], [30, 15]]
+
+
+@pytest.mark.parametrize("works", [False, True])
+def test_an_answer_is_compared_with_the_one_that_it_corrects(*, works: bool) -> None:
+    ran: list[ObservedCommand] = []
+
+    @tool
+    def look_up() -> str:
+        """Run the check."""
+        ran.append(ObservedCommand(position=len(ran), line="make check", status=0))
+        return "ok"
+
+    outcomes: list[Outcome] = []
+    check = envelope_check(
+        protocol="goop_report",
+        policy=RetryPolicy(max_attempts=2),
+        evidence=lambda: AgentActivity(host="smolagents", complete=True, commands=tuple(ran)),
+        on_stop=outcomes.append,
+    )
+    failed = report(phase="coding", status="PARTIAL", ready="false")
+    model = ScriptedModel(failed, *([None] if works else []), report())
+    agent = ToolCallingAgent(
+        tools=[look_up],
+        model=model,
+        final_answer_checks=[check],
+        step_callbacks=check.step_callbacks,
+        max_steps=4,
+    )
+    with nullcontext() if works else pytest.raises(AgentError, match="interrupted"):
+        agent.run(TASK)
+    verdict = outcomes[0].attempts[1].verdict
+    assert verdict is not None
+    rules = {each.rule for each in verdict.findings}
+    assert ("correction/claim-changed" in rules) == (not works)
+    assert outcomes[0].accepted == works

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import Evidence, EvidenceSource
     from goop_mcp.hosts.hooks.in_project import InProject
     from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile, DecisionFile
+    from goop_mcp.services.stop_hooks.attempts import TurnState
     from goop_mcp.services.stop_hooks.judged_by import JudgedBy
     from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop, Judge
     from goop_mcp.validation.expectations import Profile
@@ -51,6 +52,12 @@ _WITHHELD: Final = (
 _FLAGGED: Final = (
     "goop-mcp: the host delivered the report of {name} with a security warning. Read the warning"
     " before you act on the report."
+)
+
+
+_DOUBT: Final = (
+    "goop-mcp accepted the report of {name}, and it claims more than its first reply, or lacks text"
+    " that an earlier one had. Ask it what it found and ran before you count its task as done."
 )
 
 
@@ -403,8 +410,12 @@ def _record(
     # Nothing was judged, as when the agent was asked too often.
     if outcome.verdict is None or outcome.number is None:
         return {}, ()
-    if not session.policy.record and (outcome.verdict.accepted or not session.has_goopspec):
-        return {}, ()
+    accepted = outcome.verdict.accepted
+    doubt = None
+    if accepted and getattr(outcome, "doubtful", False):
+        doubt = _DOUBT.format(name=stop_hooks.judging.shown_name(turn.agent or "the agent"))
+    if not session.policy.record and (accepted or not session.has_goopspec):
+        return _to_orchestrator(session, turn, doubt), ()
 
     try:
         recorded = _in_project(session).record(
@@ -415,18 +426,24 @@ def _record(
 
     if recorded.problem is not None:
         return {_TO_THE_USER: recorded.problem}, ()
+    lines = [each for each in (recorded.line, doubt) if each is not None]
+    return _to_orchestrator(session, turn, "\n".join(lines) or None), ()
+
+
+def _to_orchestrator(session: _Session, turn: "AgentTurn", line: str | None) -> Answer:
+    """Hand on what the orchestrator has to know of the report, now or with the result."""
     # The main agent reads its own decision from the tool that it calls.
-    if recorded.line is None or turn.main:
-        return {}, ()
+    if line is None or turn.main:
+        return {}
     # Our plugin adds it to the result of the task. In Claude Code this answer would make the
     # subagent go on.
     if session.host == "opencode":
-        return _context(session, recorded.line), ()
+        return _context(session, line)
     if session.host == "claude-code" and session.event.agent_id is not None:
-        key = _agent_key(session.event, session.event.agent_id)
-        _decisions(session.environment).keep(key, recorded.line)
-
-    return {}, ()
+        _decisions(session.environment).keep(
+            _agent_key(session.event, session.event.agent_id), line
+        )
+    return {}
 
 
 def _last_reply(session: _Session, *, main: bool) -> tuple[_Reply | None, str]:
@@ -539,7 +556,7 @@ def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
     # To verify the claims once more would start git for each report. The attempts show which agents
     # ended with a report that was not accepted.
     key = None if event.result_agent_id is None else _agent_key(event, event.result_agent_id)
-    verified = key is not None and _attempts(session.environment).passed_unaccepted(key)
+    rejected = None if key is None else _attempts(session.environment).unaccepted(key)
     line = None if key is None else _decisions(session.environment).take(key)
     name = stop_hooks.judging.shown_name(agent)
     if event.delivery == "withheld":
@@ -549,15 +566,16 @@ def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
     lines = [_FLAGGED.format(name=name)] if event.delivery == "flagged" else []
     report = _handed_back_by(event) if event.elsewhere else event.result
     remarks: _Remarks = ()
-    if line is not None and not verified:
+    if line is not None and rejected is None:
         lines.append(line)
     # A report that cannot be read was judged when it was handed back.
-    elif report is not None or verified:
+    elif report is not None or rejected is not None:
         mark = _unaccepted(
             session,
             agent,
             report or event.result,
-            agent_id=event.result_agent_id if verified else None,
+            agent_id=event.result_agent_id,
+            rejected=rejected,
         )
         lines += [mark] if mark else []
 
@@ -595,8 +613,9 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
 
         key = _agent_key(session.event, task["id"])
         line = _decisions(session.environment).take(key)
-        if _attempts(session.environment).passed_unaccepted(key):
-            mark = _unaccepted(session, None, part, agent_id=task["id"])
+        rejected = _attempts(session.environment).unaccepted(key)
+        if rejected is not None:
+            mark = _unaccepted(session, None, part, agent_id=task["id"], rejected=rejected)
             texts += [mark] if mark else []
         elif line is not None:
             texts.append(line)
@@ -642,12 +661,17 @@ def _answer_task(session: _Session) -> tuple[Answer, _Remarks]:
 
 
 def _unaccepted(
-    session: _Session, agent: str | None, report: str, *, agent_id: str | None
+    session: _Session,
+    agent: str | None,
+    report: str,
+    *,
+    agent_id: str | None,
+    rejected: "TurnState | None",
 ) -> str | None:
     """Return the mark of a report that is not accepted, None for one that is.
 
-    `agent_id` is that of an agent whose claims have to be verified again, None for one whose text
-    alone is judged.
+    `rejected` is the attempt of the agent with this id that ended so, whose claims have to be
+    verified again; None for one whose text alone is judged.
     """
     turn = stop_hooks.judging.AgentTurn(
         agent=agent,
@@ -661,16 +685,21 @@ def _unaccepted(
     )
     verdict = stop_hooks.judging.judge_text(turn, session.policy, rules=session.rules)
     # Evidence is only asked where the text alone accepts: reading a transcript takes longer.
-    if verdict.accepted and agent_id is not None:
+    if verdict.accepted and agent_id is not None and rejected is not None:
+        correction = stop_hooks.corrections.correction_after(rejected)
         transcript = _transcript_of(session.event, agent_id)
         evidence = _evidence(session, agent_id, transcript, None)
         judge, _ = _judge(session, evidence)
         verdict = (
             stop_hooks.judging.judge_text(
-                turn, session.policy, rules=session.rules, evidence=evidence
+                turn,
+                session.policy,
+                rules=session.rules,
+                evidence=evidence,
+                correction=correction,
             )
             if judge is None
-            else judge(turn.text, turn.expected)
+            else judge(turn.text, turn.expected, correction)
         )
 
     if verdict.accepted:

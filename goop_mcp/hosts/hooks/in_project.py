@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import goop_mcp
@@ -19,9 +20,10 @@ from goop_mcp.services.stop_hooks.task_bases import TaskBase
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.verdict import Verdict
-from goop_mcp.workspace.git import GitError, Repository
+from goop_mcp.workspace.git import GitError, Repository, files_state
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.corrections import Correction
     from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.services.record_report import RecordedReport
     from goop_mcp.services.task_gate import TaskAnswer
@@ -89,14 +91,18 @@ class InProject:
         self,
         text: str,
         expected: Expectations,
+        correction: "Correction | None" = None,
         *,
         evidence: "EvidenceSource | None" = None,
     ) -> Verdict:
         """Return the verdict on a report, its claims about the project verified in two seconds.
 
-        `evidence` is what is known about the agent's work apart from its report. Raises
-        RuleFailedError and RuleRefusedError.
+        `evidence` is what is known about the agent's work apart from its report, and `correction`
+        the attempt, to be compared with what it corrects. Raises RuleFailedError and
+        RuleRefusedError.
         """
+        if correction is not None:
+            correction.look_at(partial(files_state, self._settings.project))
         with AppContext(self._settings) as application:
             try:
                 store = application.store
@@ -116,6 +122,7 @@ class InProject:
                 evidence=evidence,
                 require=required_tier(self._policy, evidence),
                 judged_by=self._judged_by,
+                correction=correction,
             )
 
     def keep(self, text: str, *, agent: str, key: str, creates: bool) -> None:

@@ -3,8 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from goop_mcp.protocols.factory.model import Reply, Status
-from goop_mcp.validation.claims import NO_CLAIMS, CheckClaim, Claims, FileClaim, run_named_in
+from goop_mcp.protocols.factory.model import CriticVerdict, Reply, Status
+from goop_mcp.validation.claims import (
+    NO_CLAIMS,
+    CheckClaim,
+    Claims,
+    FileClaim,
+    StatusClaim,
+    run_named_in,
+)
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.json_strings import escape_pointer
@@ -12,6 +19,7 @@ from goop_mcp.validation.rules import Problem
 
 __all__ = [
     "CHECK_TEXTS",
+    "COUNTING_METRICS",
     "PASSED",
     "added_checks",
     "claims_of",
@@ -31,6 +39,12 @@ CHECK_TEXTS: Final = (
     "summary",
 )
 """The fields of such a check in which its result is described."""
+
+COUNTING_METRICS: Final = {
+    "passed": ("tests_passed", "passed_tests", "tests_passing"),
+    "failed": ("tests_failed", "failed_tests", "test_failures", "tests_failing"),
+}
+"""The metrics that count tests, by what they count."""
 
 PASSED: Final = frozenset({"pass", "passed", "success", "ok"})
 """Its states that mean that it passed, in small letters."""
@@ -66,12 +80,14 @@ def claims_of(reply: Reply) -> Claims:
         return NO_CLAIMS
 
     checks: list[CheckClaim] = []
+    counted = [("the summary", reply.summary or ""), ("metrics", _counts_in(reply.metrics or {}))]
     for name, pointer, check in added_checks(reply):
-        if (passed := passed_state(check)) is None:
-            continue
-
         texts = [each for field in CHECK_TEXTS if isinstance(each := check.get(field), str)]
         text, run = "\n".join(texts), check.get("run")
+        if (passed := passed_state(check)) is None:
+            counted.append((name, text))
+            continue
+
         checks.append(
             CheckClaim(
                 name=name,
@@ -98,6 +114,40 @@ def claims_of(reply: Reply) -> Claims:
         ),
         checks=tuple(checks),
         complete=reply.status is Status.SUCCESS,
+        status=_status(reply),
+        blockers=tuple(_blockers(reply)),
+        texts=tuple(counted),
+    )
+
+
+def _status(reply: Reply) -> StatusClaim | None:
+    if reply.status is None:
+        return None
+    # It outranks the status (F-23).
+    if reply.verdict is not None:
+        done = reply.status is Status.SUCCESS and reply.verdict is CriticVerdict.PASS
+        return StatusClaim(word=reply.verdict.value, done=done, where="/verdict")
+    return StatusClaim(
+        word=reply.status.value, done=reply.status is Status.SUCCESS, where="/status"
+    )
+
+
+def _blockers(reply: Reply) -> Iterator[str]:
+    for issue in reply.blocking_issues or ():
+        yield issue.title or issue.description or issue.id or "an issue without a title"
+    if reply.partial_work is not None:
+        yield from reply.partial_work.blocked_on
+    if reply.error is not None and (text := reply.error.message or reply.error.type):
+        yield text
+
+
+def _counts_in(metrics: Mapping[str, Any]) -> str:
+    """Return the tests that the metrics count, as runners write them."""
+    return "\n".join(
+        f"{value:g} {kind}"
+        for kind, names in COUNTING_METRICS.items()
+        for name in names
+        if isinstance(value := metrics.get(name), int | float) and not isinstance(value, bool)
     )
 
 

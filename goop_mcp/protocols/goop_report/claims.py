@@ -19,6 +19,7 @@ from goop_mcp.validation.claims import (
     FileClaimKind,
     MemoryClaim,
     StateClaim,
+    StatusClaim,
     TaskClaim,
     run_named_in,
 )
@@ -98,7 +99,29 @@ def claims_of(report: Envelope) -> Claims:
             ]
         ),
         complete=report.status is Status.COMPLETE,
+        status=None
+        if report.status is None
+        else StatusClaim(
+            word=report.status.value,
+            done=report.status is Status.COMPLETE,
+            where="/goop_report/status",
+        ),
+        blockers=tuple(_blockers(report)),
+        texts=(
+            ("the summary", report.summary or ""),
+            *[
+                (check.name or "", check.evidence)
+                for check in report.verification or ()
+                if check.passed is None
+            ],
+        ),
     )
+
+
+def _blockers(report: Report) -> Iterator[str]:
+    """Yield each blocker: agents list several, one on each line."""
+    text = (report.handoff.blockers if report.handoff is not None else None) or ""
+    return (line for each in text.splitlines() if (line := each.strip(" \t-*•")))
 
 
 def _state(state: State) -> Iterator[StateClaim]:

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp.types import CallToolResult
@@ -11,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from goop_mcp import services
 from goop_mcp.errors import GoopError
+from goop_mcp.evidence.corrections import Correction
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
 from goop_mcp.server.answers import answer
@@ -31,6 +33,7 @@ from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, read_policy
 from goop_mcp.services.stop_hooks.profile import is_project, read_profile
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workspace.git import files_state
 from goop_mcp.workspace.layout import FOLDER
 
 if TYPE_CHECKING:
@@ -134,7 +137,8 @@ class HookTools:
         if not must_report(turn, policy):
             return {}
 
-        def judge(text: str, expected: Expectations) -> Verdict:
+        def judge(text: str, expected: Expectations, correction: Correction) -> Verdict:
+            correction.look_at(partial(files_state, here.settings.project))
             return services.check_workspace.check_workspace(
                 text,
                 here.settings.project,
@@ -145,6 +149,7 @@ class HookTools:
                 seconds=CLAIM_SECONDS,
                 rules=here.rules,
                 judged_by=judged_by,
+                correction=correction,
             )
 
         held = here.held_settings

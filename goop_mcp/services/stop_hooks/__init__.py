@@ -10,6 +10,7 @@ from goop_mcp.on_demand import modules_on_demand
 __all__ = [
     "attempt_storage",
     "briefing",
+    "corrections",
     "judged_by",
     "judging",
     "notices",
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from goop_mcp.services.stop_hooks import (
         attempt_storage,
         briefing,
+        corrections,
         judged_by,
         judging,
         notices,

@@ -132,6 +132,13 @@ class AttemptFile:
 
         return result
 
+    def find(self, key: str) -> TurnState | None:
+        """Return the attempt at `key`, None without one or where the file cannot be read."""
+        try:
+            return _attempt(self._file.read().get(key))
+        except OSError:
+            return None
+
     def forget(self, key: str) -> int:
         """Remove the attempt at `key`, and return how often its agent was asked.
 
@@ -145,18 +152,18 @@ class AttemptFile:
 
         return 0
 
-    def passed_unaccepted(self, prefix: str) -> bool:
-        """Whether the agent with keys that begin with `prefix` ended with an unaccepted report.
+    def unaccepted(self, prefix: str) -> TurnState | None:
+        """Return the attempt of the agent with keys that begin with `prefix`, if it ended rejected.
 
-        False if the file cannot be read.
+        None for any other end, and if the file cannot be read.
         """
         try:
             entries = self._file.read()
         except OSError:
-            return False
+            return None
 
         attempts = (_attempt(value) for key, value in entries.items() if key.startswith(prefix))
-        return any(attempt is not None and attempt.over for attempt in attempts)
+        return next((each for each in attempts if each is not None and each.over), None)
 
 
 class DecisionFile:
@@ -195,8 +202,13 @@ def _open(path: str, flags: int) -> int:
 
 def _attempt(value: object) -> TurnState | None:
     match value:
-        case [int() as asked, str() as reply, str() as findings, bool() as over]:
-            return TurnState(asked, reply, findings, over)
+        # An earlier version wrote four values.
+        case [int() as asked, str() as reply, str() as findings, bool() as over, *more]:
+            match more:
+                case [str() as stated, int() as prose]:
+                    return TurnState(asked, reply, findings, over, stated, prose)
+                case _:
+                    return TurnState(asked, reply, findings, over)
         case _:
             return None
 
@@ -239,6 +251,11 @@ class AttemptsInMemory:
                 del self._kept[next(iter(self._kept))]
 
         return result
+
+    def find(self, key: str) -> TurnState | None:
+        """Return the attempt at `key`, None without one."""
+        with self._lock:
+            return self._kept.get(key)
 
     def forget(self, key: str) -> int:
         """Remove the attempt at `key`, if any, and return how often its agent was asked."""

@@ -7,7 +7,7 @@ same reply or the same errors show.
 from enum import StrEnum
 from typing import NamedTuple
 
-__all__ = ["Rejection", "RetryDecision", "TurnState", "requests_of", "weigh"]
+__all__ = ["Rejection", "RetryDecision", "TurnState", "of_turn", "requests_of", "weigh"]
 
 
 class RetryDecision(StrEnum):
@@ -22,24 +22,31 @@ class RetryDecision(StrEnum):
 class TurnState(NamedTuple):
     """The state between two checks: the number of requests, and the digests of the last rejection.
 
-    `over` states that the agent ended its turn with a report that is not accepted.
+    `over` states that the agent ended its turn with a report that is not accepted. `stated` is what
+    its first readable reply claimed, as JSON, and `prose` the most characters of text that one of
+    its replies had around the envelope.
     """
 
     asked: int
     reply: str
     findings: str
     over: bool = False
+    stated: str = ""
+    prose: int = 0
 
 
 class Rejection(NamedTuple):
     """One rejected report: digests of its text and of its errors (rule, path, value).
 
-    `again` is False for the first check of a turn, according to the host.
+    `again` is False for the first check of a turn, according to the host. `stated` and `prose` are
+    those of this reply.
     """
 
     reply: str
     findings: str
     again: bool
+    stated: str = ""
+    prose: int = 0
 
 
 def weigh(
@@ -49,9 +56,7 @@ def weigh(
 
     An agent whose report was allowed is asked again only in its next turn.
     """
-    if before is not None and before.over and not rejection.again:
-        before = None
-
+    before = before if of_turn(before, again=rejection.again) else None
     outcome = RetryDecision.ASK
     if limit == 0 or (before is not None and (before.over or before.asked >= limit)):
         outcome = RetryDecision.LIMIT
@@ -63,7 +68,21 @@ def weigh(
     asked = before.asked if before is not None else 0
     asks = outcome is RetryDecision.ASK
 
-    return TurnState(asked + asks, rejection.reply, rejection.findings, over=not asks), outcome
+    after = TurnState(
+        asked + asks,
+        rejection.reply,
+        rejection.findings,
+        over=not asks,
+        stated=(before.stated if before is not None else "") or rejection.stated,
+        prose=max(before.prose if before is not None else 0, rejection.prose),
+    )
+
+    return after, outcome
+
+
+def of_turn(before: TurnState | None, *, again: bool) -> bool:
+    """Return whether the state belongs to the turn of a reply; `again` as in `Rejection`."""
+    return before is not None and (again or not before.over)
 
 
 def requests_of(attempt: TurnState | None) -> int:

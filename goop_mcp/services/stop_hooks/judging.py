@@ -10,7 +10,14 @@ from zlib import crc32
 
 from goop_mcp import redaction
 from goop_mcp.protocols import FAMILIES, validate
-from goop_mcp.services.stop_hooks.attempts import Rejection, RetryDecision, TurnState, weigh
+from goop_mcp.services import stop_hooks
+from goop_mcp.services.stop_hooks.attempts import (
+    Rejection,
+    RetryDecision,
+    TurnState,
+    of_turn,
+    weigh,
+)
 from goop_mcp.services.stop_hooks.policy import StopPolicy
 from goop_mcp.services.unverified import NO_PROJECT, SWITCHED_OFF
 from goop_mcp.validation.expectations import Expectations
@@ -22,6 +29,7 @@ from goop_mcp.validation.verdict import Tier, Verdict
 from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.corrections import Correction
     from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
@@ -117,14 +125,16 @@ class Allow(NamedTuple):
     """The turn ends.
 
     `verdict` is None if no report was required; `message` is for the person, None if the report is
-    accepted. `number` is that of the reply in its turn, from 1, and `ended` is the reason of the
-    end as in recorded attempts; both are None for a message that is not a report.
+    accepted without a doubt. `number` is that of the reply in its turn, from 1, and `ended` is the
+    reason of the end as in recorded attempts; both are None for a message that is not a report.
+    `doubtful`: an accepted report claims more than the one that it corrects, or lacks text of it.
     """
 
     verdict: Verdict | None = None
     message: str | None = None
     number: int | None = None
     ended: str | None = None
+    doubtful: bool = False
 
 
 class Attempts(Protocol):
@@ -134,12 +144,16 @@ class Attempts(Protocol):
         """Replace the attempt at `key` by the first result of `decide`, and return the second."""
         ...  # pragma: no cover
 
+    def find(self, key: str) -> TurnState | None:
+        """Return the attempt at `key`, None without one."""
+        ...  # pragma: no cover
+
     def forget(self, key: str) -> int:
         """Remove the attempt at `key`, and return how often the agent was asked."""
         ...  # pragma: no cover
 
 
-Judge: TypeAlias = Callable[[str, Expectations], Verdict]
+Judge: TypeAlias = Callable[[str, Expectations, "Correction"], Verdict]
 
 
 def must_report(turn: AgentTurn, policy: StopPolicy) -> bool:
@@ -173,15 +187,19 @@ def judge_turn(
 ) -> BlockedStop | Allow:
     """Return whether the turn of an agent that must report may end.
 
-    `judge` returns the verdict; the default judges the text alone, by the built-in rules, the
+    `judge` returns the verdict, compared with the attempt that the reply corrects; the default
+    judges the text alone, by the built-in rules, the
     custom `rules` and the `evidence` of what the agent did. If `attempts` cannot be stored, the
     agent is asked only once, since the host states whether a check is the first of its turn. Raises
     RuleFailedError.
     """
+    before = attempts.find(turn.key)
+    before = before if of_turn(before, again=turn.again) else None
+    correction = stop_hooks.corrections.correction_after(before)
     verdict = (
-        judge_text(turn, policy, rules=rules, evidence=evidence)
+        judge_text(turn, policy, rules=rules, evidence=evidence, correction=correction)
         if judge is None
-        else judge(turn.text, turn.expected)
+        else judge(turn.text, turn.expected, correction)
     )
     # The main agent may talk about envelopes without giving one.
     required = policy.main == "required" or (
@@ -193,11 +211,14 @@ def judge_turn(
         return Allow(verdict)
     if verdict.accepted:
         asked = attempts.forget(turn.key)
+        name = shown_name(turn.agent) if turn.agent else "the main agent"
+        lacks_text = stop_hooks.corrections.doubt_about(name, verdict, before)
         return Allow(
             verdict,
-            None,
+            lacks_text,
             asked + 1,
             "accepted_at_last" if asked >= policy.ask_again else "accepted",
+            doubtful=lacks_text is not None or stop_hooks.corrections.has_changed_claims(verdict),
         )
 
     # The same errors with other messages or lines count as no progress.
@@ -207,8 +228,13 @@ def judge_turn(
             for each in verdict.of_severity(Severity.ERROR)
         }
     )
+    stated, prose = stop_hooks.corrections.kept_of(correction, verdict)
     rejection = Rejection(
-        reply=_digest(turn.text), findings=_digest(repr(errors)), again=turn.again
+        reply=_digest(turn.text),
+        findings=_digest(repr(errors)),
+        again=turn.again,
+        stated=stated,
+        prose=prose,
     )
     asked, outcome, error = _count(turn, rejection, policy, attempts)
     if outcome is RetryDecision.ASK:
@@ -255,6 +281,7 @@ def judge_text(
     *,
     rules: "Sequence[Rule]" = (),
     evidence: "EvidenceSource | None" = None,
+    correction: "Correction | None" = None,
 ) -> Verdict:
     """Return the verdict on the text of the message, without verifying claims in the project."""
     return validate(
@@ -265,6 +292,7 @@ def judge_text(
         rules=rules,
         evidence=evidence,
         require=required_tier(policy, evidence),
+        correction=correction,
     )
 
 
@@ -324,7 +352,7 @@ def _count(
             outcome,
             (
                 f"goop-mcp cannot keep the count of its requests ({why}), so it asks an agent once"
-                " only."
+                " only, and does not compare a correction with what it corrects."
             ),
         )
 

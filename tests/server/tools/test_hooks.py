@@ -12,6 +12,7 @@ from goop_mcp.services.project_context import Change
 from goop_mcp.settings import Settings
 from goop_mcp.store.statistics import StatisticsFilter
 from goop_mcp.validation.samples import COMPLETE_REPLY
+from tests.evidence.corrections import report
 from tests.requirements import requirement
 from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of
 from tests.workspace.true_projects import make_project, write
@@ -99,3 +100,14 @@ def test_a_refused_report_is_counted_where_the_project_has_a_database(
         assert answer_of(host, BAD)["decision"] == "block"
         judged = application.store.read(lambda reading: reading.statistics(StatisticsFilter()))
     assert judged.replies.rejected == 1
+
+
+def test_a_correction_is_compared_with_the_reply_that_was_sent_back(host: Connection) -> None:
+    failed = report(status="FAILED", blockers="the key is missing")
+    assert answer_of(host, failed)["decision"] == "block"
+    answer = answer_of(host, report(), active="true")
+    assert "decision" not in answer
+    assert "the blocker 'the key is missing' of the first reply is gone" in str(
+        answer["systemMessage"]
+    )
+    assert answer_of(host, report(), active="true") == {}

@@ -3,7 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from goop_mcp.protocols.factory.claims import CHECK_TEXTS, PASSED, added_checks
+from goop_mcp.protocols.factory.claims import (
+    CHECK_TEXTS,
+    COUNTING_METRICS,
+    PASSED,
+    added_checks,
+)
 from goop_mcp.protocols.factory.model import CriticVerdict, Reply, Status
 from goop_mcp.validation.check_texts import TextFlaw, admitted_in, summary_failure
 from goop_mcp.validation.expectations import Expectations
@@ -15,14 +20,15 @@ from goop_mcp.validation.stated_failures import judge_check, stated_failure, sta
 __all__ = ["CONTRADICTION_RULES", "checks_without_result"]
 
 _SUMMARY = '"summary": "Designed a data pipeline with four agents",'
-_METRICS = ("tests_failed", "failed_tests", "test_failures", "tests_failing")
+_METRICS = COUNTING_METRICS["failed"]
 _FAILURES = frozenset(_METRICS)
 _ANSWERED = ("answer", "answered", "resolution", "resolved")
 
 
 def _contradiction(what: str, path: str, found: str) -> Hit:
+    # What agrees with what is left open: an agent would learn which number to delete.
     return Hit(
-        message=f"status is success, but {what}; expected both to agree", path=path, found=found
+        message=f"status is success, but {what}; expected what a run shows", path=path, found=found
     )
 
 
@@ -73,7 +79,7 @@ CONTRADICTION_RULES = RuleList()
         "Either the work is done or it failed; the orchestrator would go on and never look at the"
         " error."
     ),
-    fix='Report "status": "failure" with the error, or leave the error out.',
+    fix='Report "status": "failure" with the error, or put right what failed and run it again.',
     requirements=("F-10",),
     example=Example(
         good=_SUMMARY,

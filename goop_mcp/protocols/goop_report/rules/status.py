@@ -105,7 +105,7 @@ def _complete_with_failed_check(report: Report, _expected: Expectations) -> list
     strict=Severity.WARNING,
     catches="COMPLETE and a real blocker",
     why="Either the work is done or something blocks it.",
-    fix="Write None in blockers, or report BLOCKED.",
+    fix="Report BLOCKED; write None in blockers only once nothing blocks any more.",
     requirements=("G-32", "G-41"),
     example=Example(
         good="<blockers>None</blockers>",

@@ -121,7 +121,7 @@ def _contradicting_checks(report: Report, _expected: Expectations) -> list[Hit |
             f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows"
         )
         if claim.kind == "contradicts":
-            message = f"{passed} {claim.shown!r}; expected both to agree"
+            message = f"{passed} {claim.shown!r}; expected what a run shows"
             found.append(Hit(message=message, path=path, found=excerpt(check.evidence)))
         else:
             message = f"{passed} no result; expected what was run and what came of it"

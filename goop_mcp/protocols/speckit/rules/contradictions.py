@@ -361,7 +361,9 @@ def _contradicting_texts(response: Response, _expected: Expectations) -> list[Hi
     found: list[Hit | Problem] = []
     for what, path, text, flaw in judged:
         if flaw is not None and flaw.kind == "contradicts":
-            message = f"{what} is PASSED, but its text shows {flaw.shown!r}; expected both to agree"
+            message = (
+                f"{what} is PASSED, but its text shows {flaw.shown!r}; expected what a run shows"
+            )
             found.append(Hit(message=message, path=path, found=excerpt(text)))
 
     for what, path, text, _ in _without_result(response, judged):
