@@ -58,7 +58,7 @@ from goop_mcp.validation.expectations import Expectations, Profile
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.severities import NO_CHANGES, Severities
-from goop_mcp.validation.verdict import TIERS, Tier
+from goop_mcp.validation.verdict import REQUIREMENTS, Requirement
 from goop_mcp.workflow.agents import KNOWN_AGENTS
 from goop_mcp.workflow.phases import PHASES
 
@@ -158,12 +158,13 @@ _IGNORE: Final = click.option(
 )
 @click.option(
     "--require-evidence",
-    type=click.Choice(TIERS),
+    type=click.Choice(REQUIREMENTS),
     metavar="TIER",
     default="claimed",
     help=(
         "What a check that is reported as passed must rest on once a task is complete: claimed (the"
-        " default), observed in the transcript, or recorded in the project (with --workspace)."
+        " default), readable (observed, where the transcript could be read whole), observed in the"
+        " transcript, or recorded in the project (with --workspace)."
     ),
 )
 @click.option(
@@ -221,7 +222,7 @@ def check(
     profile: Profile,
     base: str | None,
     transcript: str | None,
-    require_evidence: Tier,
+    require_evidence: Requirement,
     symbols: bool,
     rules: tuple[Rule, ...],
     workspace: bool,

@@ -41,6 +41,7 @@ from goop_mcp.evidence.shell import Part, parts_of
 from goop_mcp.evidence.shell.tree import ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
 from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, Summary, summary_of
+from goop_mcp.evidence.unseen import checks_nothing, git_command
 
 __all__ = [
     "CHANGE_RUNNERS",
@@ -212,7 +213,8 @@ class Attributed(NamedTuple):
     and contradicts none, and it puts an earlier failure in doubt. `reads_only`: no program in it
     changes files. `harmless`: all of them only read or print. `other_tree`: it puts other files in
     place, as `git stash` does. `folders` are those in which it starts programs. `only_says`: all of
-    them only print what their arguments say, or check nothing.
+    them only print what their arguments say, or check nothing. `may_hide`: one of its programs is
+    not known, so that it may have run anything.
     """
 
     runs: tuple[Run, ...]
@@ -222,6 +224,7 @@ class Attributed(NamedTuple):
     other_tree: bool = False
     folders: tuple[str, ...] = ("",)
     only_says: bool = False
+    may_hide: bool = False
 
 
 def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> Attributed:
@@ -235,18 +238,18 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
     # None for a line that cannot be read: it then proves nothing, and may have run anything.
     parts = _parts(command)
     if parts is None:
-        return Attributed((), _alike(command.line), reads_only=False)
+        return Attributed((), _alike(command.line), reads_only=False, may_hide=True)
 
     runs: list[Run] = []
     unknown: set[str] = set()
     read = _Output(command.output)
     # The status of the line is that of its last program.
     last = name_of(parts[-1].words[0]) if parts else ""
-    reads_only, other_tree = True, False
+    reads_only, other_tree, may_hide = True, False, False
     harmless = only_says = True
     if len(parts) > _MOST_CHECKED_PARTS:
         # A whole script: each of its programs would be compared with the whole output.
-        return Attributed((), _alike(command.line), reads_only=False)
+        return Attributed((), _alike(command.line), reads_only=False, may_hide=True)
 
     # A script is named for the top of the project; elsewhere the same words start another one.
     folders = folders_in(parts)
@@ -263,9 +266,12 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
         only_reads = name in _HARMLESS and (name != "env" or not arguments)
         harmless = harmless and (only_reads or name == "git")
         only_says = only_says and (all(run.vacuous for run in found) if found else name in _SAY)
+        may_hide = may_hide or not (
+            found or checks_nothing(part, command.output, harmless=only_reads)
+        )
         if name == "git":
-            other_tree = other_tree or _git_command(arguments) in _OTHER_TREE
-            reads_only = reads_only and _git_command(arguments) in _HARMLESS_GIT
+            other_tree = other_tree or git_command(arguments) in _OTHER_TREE
+            reads_only = reads_only and git_command(arguments) in _HARMLESS_GIT
         elif found:
             kinds = {kind for run in found for kind in run.kinds}
             unknown |= kinds & {ANY_KIND}
@@ -278,6 +284,8 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
             reads_only = False
             unknown |= _alike(" ".join((name, *arguments)))
 
+    # A shell starts others for `<(…)`, and nothing above looks into them.
+    may_hide = may_hide or "<(" in command.line or ">(" in command.line
     # A redirection may write any file.
     reads_only = reads_only and ">" not in command.line
 
@@ -289,6 +297,7 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
         other_tree,
         folders,
         only_says=only_says and ">" not in command.line,
+        may_hide=may_hide,
     )
 
 
@@ -335,20 +344,6 @@ def _parts(command: ObservedCommand) -> Sequence[Part] | None:
 def _parts_of_line(line: str) -> Sequence[Part] | None:
     # Agents repeat the same few lines.
     return parts_of(line)
-
-
-def _git_command(arguments: Sequence[str]) -> str:
-    # The values of these options would otherwise be taken for the subcommand.
-    skip = False
-    for argument in arguments:
-        if skip:
-            skip = False
-        elif argument in ("-C", "-c", "--git-dir", "--work-tree"):
-            skip = True
-        elif not argument.startswith("-"):
-            return argument
-
-    return ""
 
 
 def _alike(line: str) -> frozenset[str]:

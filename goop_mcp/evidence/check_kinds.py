@@ -10,14 +10,21 @@ from goop_mcp.evidence.runners import KIND_WORDS, word_set
 if TYPE_CHECKING:
     from goop_mcp.validation.claims import CheckClaim
 
-__all__ = ["is_by_hand", "kinds_of", "kinds_of_name", "named_commands"]
+__all__ = [
+    "BY_HAND",
+    "RUNNER_WORDS",
+    "is_by_hand",
+    "kinds_of",
+    "kinds_of_name",
+    "named_commands",
+]
 
 # A name of several kinds means the first of these: "test coverage" is not a test.
 _PRIORITY: Final = ("coverage", "audit", "typecheck", "lint", "format", "build", "tests")
 _JOINING: Final = frozenset({"and", "plus"})
-_BY_HAND: Final = frozenset({"manual", "manually", "review", "reviewed", "inspection", "visual"})
+BY_HAND: Final = frozenset({"manual", "manually", "review", "reviewed", "inspection", "visual"})
 _TEXT_CHARACTERS: Final = 4000
-_PROGRAM_WORDS: Final = word_set(
+RUNNER_WORDS: Final = word_set(
     "pytest unittest jest vitest mocha rspec phpunit junit nextest eslint ruff flake8 "
     "pylint clippy rubocop mypy pyright tsc prettier black rustfmt gofmt playwright "
     "cypress"
@@ -36,7 +43,7 @@ def kinds_of_name(name: str, text: str = "") -> tuple[str, ...]:
     """Return the same as `kinds_of` for a check with this name and text."""
     name = name[:_TEXT_CHARACTERS]
     words = list(words_in(name.replace("_", " ")))
-    if _BY_HAND.intersection(words):
+    if BY_HAND.intersection(words):
         return ()
 
     # A word goes before its pieces: `golangci-lint` is a program, `unit-tests` two words.
@@ -51,15 +58,13 @@ def kinds_of_name(name: str, text: str = "") -> tuple[str, ...]:
         return tuple(kinds)
 
     # The bare word "tests" in a text shows little; the name of a runner says what was run.
-    named = {
-        KIND_WORDS[word] for word in words_in(text[:_TEXT_CHARACTERS]) if word in _PROGRAM_WORDS
-    }
+    named = {KIND_WORDS[word] for word in words_in(text[:_TEXT_CHARACTERS]) if word in RUNNER_WORDS}
     return tuple(named) if len(named) == 1 else ()
 
 
 def is_by_hand(check: "CheckClaim") -> bool:
     """Return whether the name of `check` says that a person or agent only looked."""
-    return bool(_BY_HAND.intersection(words_in(check.name)))
+    return bool(BY_HAND.intersection(words_in(check.name)))
 
 
 def named_commands(trusted: Mapping[str, tuple[str, ...]]) -> NamedCommands:

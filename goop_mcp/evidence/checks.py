@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from goop_mcp.evidence.activity import ObservedFile
 from goop_mcp.evidence.attribution import Run, words_in
 from goop_mcp.evidence.check_kinds import is_by_hand, kinds_of
+from goop_mcp.evidence.claimed_runs import NOT_CLAIMED, ClaimedRun, claimed_run
 from goop_mcp.evidence.history import TaskHistory, without_secrets
-from goop_mcp.evidence.proofs import NOT_SHOWN, OTHERS_PRINT, REDEFINED
+from goop_mcp.evidence.proofs import NOT_SHOWN, OTHERS_PRINT, REDEFINED, TEMPORARY
 from goop_mcp.evidence.rules import (
     CHECK_FAILED,
     CHECK_HIDES_FAILURE,
@@ -24,7 +26,7 @@ from goop_mcp.validation.check_texts import parse_result
 from goop_mcp.validation.claims import CheckClaim, Claims
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Problem, Rule
-from goop_mcp.validation.verdict import TIERS, EvidenceItem, Tier
+from goop_mcp.validation.verdict import TIERS, EvidenceItem, Requirement, Tier
 
 __all__ = ["JudgedCheck", "how_to_name", "how_to_record", "judge_checks", "other_counts"]
 
@@ -54,11 +56,16 @@ class JudgedCheck(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def judge_checks(claims: Claims, history: TaskHistory, *, require: Tier) -> list[JudgedCheck]:
-    """Return for each check of `claims` its tier and what contradicts it."""
+def judge_checks(
+    claims: Claims, history: TaskHistory, *, require: Requirement, root: str | None = None
+) -> list[JudgedCheck]:
+    """Return for each check of `claims` its tier and what contradicts it.
+
+    `root` is the folder of the project, None if unknown.
+    """
     required = require if claims.complete else "claimed"
     return [
-        _Judge(check, claims, history, required, compared=number < _MOST_CHECKS).judge()
+        _Judge(check, claims, history, required, root, compared=number < _MOST_CHECKS).judge()
         for number, check in enumerate(claims.checks)
     ]
 
@@ -102,13 +109,17 @@ class _Judge:
         check: CheckClaim,
         claims: Claims,
         history: TaskHistory,
-        required: Tier,
+        required: Requirement,
+        root: str | None,
         *,
         compared: bool,
     ) -> None:
         self._check, self._claims, self._history = check, claims, history
-        self._required = required
+        self._root = root.rstrip("/") + "/" if root else None
         self._known = history.activity.complete and compared
+        # A run that there was would be known.
+        self._is_readable = required == "readable" and self._known and history.everything
+        self._required: Tier = "claimed" if required == "readable" else required
         self._why = history.activity.why_incomplete if compared else _TOO_MANY
         self._words = frozenset(words_in(f"{check.name} {check.text[:_TEXT_CHARACTERS]}"))
 
@@ -249,11 +260,13 @@ class _Judge:
             name = file.path.replace("\\", "/").rpartition("/")[2]
             ending = name[name.rfind(".") :] if "." in name else ""
             if file.position > run.position and file.ok and file.current and ending in run.sources:
+                certainly = self._must_show(kind, since=file.position) and self._is_inside(file)
                 message = (
                     f"{self._name} is reported as passed; {excerpt(name, _SHOWN)!r} changed after"
                     f" the last run of {run.program}; expected a run on the present files"
                 )
-                rule = CHECK_STALE if self._required == "claimed" else STALE_REQUIRED
+                is_warning = self._required == "claimed" and not certainly
+                rule = CHECK_STALE if is_warning else STALE_REQUIRED
                 fix = f"Run {run.program} again."
                 problems.append(self._problem(rule, message, fix))
                 # One file is reason enough to run the check again.
@@ -300,29 +313,66 @@ class _Judge:
                 what = f"{last.program}: {last.why}, and its output shows {shown!r}"
                 message = f"{self._name} is reported as passed; {what}"
                 problem = self._problem(CHECK_HIDES_FAILURE, message, _fix_for(last))
-                return self._with_policy(JudgedCheck(self._item("claimed", last, what), (problem,)))
+                judged = JudgedCheck(self._item("claimed", last, what), (problem,))
+                is_certain = self._must_show(kind, since=last.position) and not (
+                    self._history.may_have_run(kind) or _EXPLAINED & self._words
+                )
+                return self._with_policy(judged, must_show=is_certain)
 
             of_target = last.why in (NOT_SHOWN, OTHERS_PRINT, REDEFINED)
             naming = how_to_name(self._check) if of_target else None
             return self._not_proven(f"{last.program} was run, but {last.why}", last, naming)
 
-        if runs and not self._history.may_have_run(kind):
+        must_show = self._must_show(kind)
+        if runs and (must_show or not self._history.may_have_run(kind)):
             vacuous = runs[-1]
             line = excerpt(without_secrets(vacuous.command.line).strip().partition("\n")[0], 60)
             what = f"{line!r} proves nothing"
             message = f"{self._name} is reported as passed; {what}; expected a run of the check"
             fix = "Run the check itself."
             problem = self._problem(VACUOUS_COMMAND, message, fix)
-            return self._with_policy(JudgedCheck(self._item("claimed", vacuous, what), (problem,)))
+            judged = JudgedCheck(self._item("claimed", vacuous, what), (problem,))
+            return self._with_policy(judged, must_show=must_show)
 
         # A script of the project, or a program that is not known: only a person can say what it is.
         maybe = self._history.may_have_been(kind)
-        if maybe is not None:
+        if maybe is not None and not must_show:
             line = excerpt(without_secrets(maybe.line).strip().partition("\n")[0], _SHOWN)
             why = f"no known runner was run; {line!r} ended well and proves nothing"
             return self._not_proven(why, None, how_to_name(self._check))
 
-        return self._not_proven("no command of this task shows it", None)
+        why = "no command of this task shows it"
+        if not must_show:
+            return self._not_proven(why, None)
+
+        message = f"{self._name} is reported as passed; {why}; expected a run of the check"
+        runner = next(iter(sorted(self._claimed(kind).runners)), None)
+        fix = (
+            f"Run {f'`{runner}`' if runner else 'it'} on a line of its own, or write who else ran"
+            " it, or leave the check out."
+        )
+        problem = self._problem(CHECK_REQUIRED, message, fix)
+        return JudgedCheck(self._item("claimed", detail=why), (problem,))
+
+    def _claimed(self, kind: str) -> ClaimedRun:
+        return claimed_run(self._check, kind) if self._check.passed else NOT_CLAIMED
+
+    def _must_show(self, kind: str, *, since: int = -1) -> bool:
+        """Return whether a run after `since` has to show it: nothing else there can have been it.
+
+        That is where everything is known that the agent did, and the check says that a program ran.
+        """
+        if not self._is_readable:
+            return False
+        by_program, runners = self._claimed(kind)
+        return by_program and not self._history.may_hide(kind, runners, since=since)
+
+    def _is_inside(self, file: ObservedFile) -> bool:
+        """Return whether a file is known to be one of the project."""
+        path = file.path.replace("\\", "/")
+        if self._root is not None and path.startswith("/"):
+            return path.startswith(self._root)
+        return not path.startswith("/") or path.split("/")[1] not in TEMPORARY
 
     def _not_proven(self, why: str, run: Run | None, fix: str | None = None) -> JudgedCheck:
         rule = CHECK_REQUIRED if self._needs_more("claimed") else CHECK_NOT_RUN
@@ -331,11 +381,12 @@ class _Judge:
         problem = self._problem(rule, message, fix)
         return JudgedCheck(self._item("claimed", run, why), (problem,))
 
-    def _with_policy(self, judged: JudgedCheck) -> JudgedCheck:
+    def _with_policy(self, judged: JudgedCheck, *, must_show: bool = False) -> JudgedCheck:
         """Return `judged` with an error where a warning does not satisfy the policy."""
-        if not self._needs_more("claimed"):
+        if not self._needs_more("claimed") and not must_show:
             return judged
-        message = f"{self._name} is reported as passed; expected a run that was {self._required}"
+        wanted = "observed" if must_show else self._required
+        message = f"{self._name} is reported as passed; expected a run that was {wanted}"
         return judged._replace(problems=(*judged.problems, self._problem(CHECK_REQUIRED, message)))
 
     def _other_counts(self, run: Run) -> str | None:

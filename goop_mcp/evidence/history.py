@@ -36,6 +36,25 @@ _READING_TOOLS: Final = word_set(
     "read_mcp_resource readmcpresourcetool request_user_input taskoutput taskstop todoread "
     "todowrite tool_search toolsearch update_plan view_image wait web_search webfetch websearch"
 )
+# Tools of the known hosts that neither run nor show what a program printed.
+_SHOWING_NOTHING: Final = word_set(
+    "askuserquestion codesearch enterplanmode exitplanmode get_goal glob grep list list_agents "
+    "list_mcp_resources listmcpresourcestool ls question read request_user_input taskcreate "
+    "taskget tasklist taskupdate todoread todowrite tool_search toolsearch update_plan view_image "
+    "web_search webfetch websearch"
+)
+# A run of one of the second kinds may also show a check of the first: `ruff check` the format.
+_RELATED: Final[Mapping[str, frozenset[str]]] = {
+    "lint": word_set("format typecheck build"),
+    "typecheck": word_set("lint build tests"),
+    "build": word_set("lint typecheck tests"),
+    "format": word_set("lint"),
+    "audit": word_set("lint"),
+    "coverage": word_set("tests"),
+}
+# These run whatever the project has written for them.
+_RUN_ANYTHING: Final = word_set("bazel cmake docker msbuild ninja")
+_READERS: Final = word_set("awk cat cut egrep fgrep grep head less more rg sed tail")
 _LINE_CHARACTERS: Final = 1000
 # How many commands without a known program are looked at for a printed result.
 _MOST_READ: Final = 20
@@ -182,6 +201,27 @@ class TaskHistory:
             entry.attributed.may_check & {kind, ANY_KIND} for entry in self._entries
         )
 
+    def may_hide(self, kind: str, runners: frozenset[str], *, since: int = -1) -> bool:
+        """Return whether anything after the position `since` may have been a check of `kind`.
+
+        `runners` are those that the check names. What is known to be none does not count: programs
+        that only read or change files, tools that show nothing, and runs of other checks.
+        """
+        if any(
+            call.position > since and call.ok is not False and not _shows_nothing(call.name)
+            for call in self.activity.tools
+        ):
+            return True
+
+        later = [each for each in self._entries if each.command.position > since]
+        # A log may hold what a program prints that the agent did not start.
+        logs = [each.command for each in later if _reads_a_log(each)][-_MOST_READ:]
+        return (
+            any(each.command.ran and each.attributed.may_hide for each in later)
+            or any(_may_show(run, kind, runners) for each in later for run in each.attributed.runs)
+            or any(self._printed_success(command, kind) for command in logs)
+        )
+
     def later_unknown(self, run: Run) -> bool:
         """Return whether any program but the known harmless ones ran after `run`."""
         return any(
@@ -226,6 +266,47 @@ class TaskHistory:
             and not any(name in call.name.lower() for name in _OUR_TOOLS)
             and _RUNNING_TOOLS.intersection(_tool_words(call.name))
         ]
+
+
+def _may_show(run: Run, kind: str, named: frozenset[str]) -> bool:
+    """Return whether `run` may show a check of `kind` as well, or instead of its own.
+
+    `named` are the runners that the check names: a run of another one is not meant.
+    """
+    if run.vacuous:
+        return False
+    program = run.program.partition(" ")[0]
+    if run.rests_on == "target" or program in _RUN_ANYTHING:
+        return True
+    if kind in run.kinds:
+        return not named or program in named
+    if named and program not in named:
+        return False
+
+    related = not _RELATED.get(kind, frozenset()).isdisjoint(run.kinds)
+    if not related or "tests" not in run.kinds:
+        return related
+    if kind == "coverage":
+        line, output = run.command.line, run.command.output
+        return "%" in output or not output or "cov" in line or ">" in line
+    # Tests of a language that is compiled show that it compiles.
+    return ".py" not in run.sources
+
+
+def _shows_nothing(tool: str) -> bool:
+    """Return whether no call of `tool` can show the result of a check."""
+    name = tool.lower()
+    return name in _SHOWING_NOTHING or any(ours in name for ours in _OUR_TOOLS)
+
+
+def _reads_a_log(entry: _Entry) -> bool:
+    words = entry.command.line[:_LINE_CHARACTERS].split()
+    return (
+        entry.attributed.harmless
+        and not entry.attributed.runs
+        and not _READERS.isdisjoint(words)
+        and bool(entry.command.output)
+    )
 
 
 def _may_write(call: ObservedCall) -> bool:

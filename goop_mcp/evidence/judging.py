@@ -6,10 +6,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from goop_mcp.evidence.activity import NO_ACTIVITY, ObservedFile
+from goop_mcp.evidence.check_kinds import is_by_hand
 from goop_mcp.evidence.checks import judge_checks
 from goop_mcp.evidence.corrections import Correction
 from goop_mcp.evidence.evidence import EvidenceSource, Observed, activity_of
 from goop_mcp.evidence.history import Redefined, TaskHistory, without_secrets
+from goop_mcp.evidence.proofs import TEMPORARY
 from goop_mcp.evidence.recorded_checks import judge_recorded
 from goop_mcp.evidence.recorded_runs import NO_TREE, KnownRuns
 from goop_mcp.evidence.rules import FILE_NOT_REPORTED, NOTHING_DONE, WRITE_REFUSED
@@ -22,7 +24,7 @@ from goop_mcp.validation.evidence_rules import (
 )
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Problem
-from goop_mcp.validation.verdict import EvidenceItem, Tier
+from goop_mcp.validation.verdict import EvidenceItem, Requirement
 
 __all__ = ["Judgement", "judge_evidence"]
 
@@ -31,7 +33,6 @@ _SHOWN = 60
 _MOST_UNREPORTED = 10
 _SHA = 7
 _WRITTEN = frozenset({"created", "modified", "touched"})
-_TEMPORARY = frozenset({"dev", "tmp", "var"})
 _NOT_REPORTED = ("/.goopspec/", "/.claude/", "/.opencode/", "/.git/", "/node_modules/")
 
 
@@ -50,7 +51,7 @@ def judge_evidence(
     claims: Claims,
     evidence: EvidenceSource | Observed | None,
     *,
-    require: Tier = "claimed",
+    require: Requirement = "claimed",
     workspace: str | None = None,
     in_project: bool = False,
     found: Sequence[Problem] = (),
@@ -62,7 +63,7 @@ def judge_evidence(
 ) -> Judgement:
     """Compare `claims` with `evidence`. Linear in both.
 
-    `require` is the tier that each passed check of a complete task needs. `workspace` is the folder
+    `require` is what each passed check of a complete task must rest on. `workspace` is the folder
     of the project, None if unknown. `in_project` means that files and memories were looked for in
     the project, and `found` has the problems of that: none is reported twice, and a memory that was
     found there was saved. `known` are the recorded runs of the project, None where nobody looked
@@ -94,7 +95,7 @@ def judge_evidence(
         )
         problems.append(NOT_CHECKED.problem(message, offset=0))
 
-    judged = judge_checks(claims, history, require=require)
+    judged = judge_checks(claims, history, require=require, root=workspace)
     if known is None:
         known = _runs_of(observed, claims)
     if known is not None:
@@ -141,7 +142,8 @@ def _runs_of(observed: Observed, claims: Claims) -> KnownRuns | None:
 
 
 def _is_idle(claims: Claims, history: TaskHistory) -> bool:
-    done = claims.files or claims.commits or any(check.passed for check in claims.checks)
+    checked = any(check.passed and not is_by_hand(check) for check in claims.checks)
+    done = claims.files or claims.commits or checked
     return bool(
         claims.complete
         and done
@@ -239,7 +241,7 @@ class _Files:
             inside = path.startswith(root) if path.startswith("/") else True
             if id(file) in listed or file.action == "deleted" or not inside:
                 continue
-            if path.split("/")[1:2] and path.startswith("/") and path.split("/")[1] in _TEMPORARY:
+            if path.split("/")[1:2] and path.startswith("/") and path.split("/")[1] in TEMPORARY:
                 continue
             if any(part in f"/{path}" for part in _NOT_REPORTED):
                 continue

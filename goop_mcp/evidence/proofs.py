@@ -28,6 +28,7 @@ __all__ = [
     "NOT_SHOWN",
     "OTHERS_PRINT",
     "REDEFINED",
+    "TEMPORARY",
     "Basis",
     "Definition",
     "Known",
@@ -121,7 +122,8 @@ _STARTERS: Final = PROGRAM_NAMES | WRAPPER_NAMES | _PRINTERS
 _SCRIPT_ENDINGS: Final = (".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php")
 # Variables of make that change what every recipe does.
 _MAKE_VARIABLES: Final = word_set("MAKE MAKEFILES MAKEFLAGS SHELL .SHELLFLAGS")
-_TEMPORARY: Final = word_set("dev tmp var")
+TEMPORARY: Final = word_set("dev tmp var")
+"""Folders at the top of a machine that belong to no project, if none is known to be there."""
 _HERE: Final = word_set("$PWD ${PWD}")
 
 # What build tools write before a command that they run: `> eslint .`, `lint: commands[0]> ruff`,
@@ -171,7 +173,7 @@ def _is_usual(folder: str) -> bool:
     if is_installed(folder):
         return True
     if not first:
-        return bool(others) and others[0] not in _TEMPORARY
+        return bool(others) and others[0] not in TEMPORARY
     return first[0] in "~$" and first not in _HERE
 
 

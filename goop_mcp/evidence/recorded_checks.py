@@ -36,7 +36,7 @@ from goop_mcp.validation.claims import CheckClaim, Claims
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem, Rule
-from goop_mcp.validation.verdict import EvidenceItem, Tier
+from goop_mcp.validation.verdict import EvidenceItem, Requirement
 
 __all__ = ["judge_recorded"]
 
@@ -57,7 +57,7 @@ def judge_recorded(
     known: KnownRuns,
     history: TaskHistory,
     *,
-    require: Tier,
+    require: Requirement,
     base: str | None = None,
 ) -> list[JudgedCheck]:
     """Return what is known about each check, with the recorded runs added to `judged`.
@@ -88,7 +88,7 @@ class _Judge:
         check: CheckClaim,
         known: KnownRuns,
         history: TaskHistory,
-        required: Tier,
+        required: Requirement,
         base: str | None,
     ) -> None:
         self._check, self._known, self._base = check, known, base

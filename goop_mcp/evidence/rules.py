@@ -77,9 +77,10 @@ CHECK_NOT_RUN: Final = ACTIVITY_RULES.add(
         "a check is reported as passed, and no run shows it: nothing of that kind was run, the exit"
         " status of the line is not that of the check, or what ran is no known runner and may"
         " print anything; a warning where the output shows a failure all the same, an error where"
-        " the policy asks for evidence"
+        " the policy asks for evidence, and by default in hooks and delegation where everything"
+        " that the agent did could be read, and nothing in it can have been the check"
     ),
-    why="Nobody knows whether it passed. It is not an accusation: it may have been run elsewhere.",
+    why="Whether it passed is not known. An info accuses no agent: it may have been run elsewhere.",
     fix="Run the check on a line of its own, without a pipe, `|| true` or `;` after it.",
     requirements=("G-28",),
     example=Example(
@@ -265,7 +266,7 @@ WRITE_REFUSED: Final = ACTIVITY_RULES.add(
 
 NOTHING_DONE: Final = ACTIVITY_RULES.add(
     id="evidence/nothing-done",
-    lenient=Severity.WARNING,
+    lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches=(
         "the task is reported as complete with files, commits or passed checks, and the agent"

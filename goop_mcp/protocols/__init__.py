@@ -11,7 +11,7 @@ from goop_mcp.validation.families import Family, FamilyOnDemand
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule, RuleBook
-from goop_mcp.validation.verdict import TIERS, Tier, Verdict
+from goop_mcp.validation.verdict import REQUIREMENTS, Requirement, Verdict
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.corrections import Correction
@@ -130,7 +130,7 @@ def validate(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
     evidence: "EvidenceSource | None" = None,
-    require: Tier = "claimed",
+    require: Requirement = "claimed",
     correction: "Correction | None" = None,
 ) -> Verdict:
     """Judge the envelope in an agent's reply and return a verdict with every error at once.
@@ -142,7 +142,8 @@ def validate(
     `model`, in addition to our rules. `evidence` is what the caller knows of the agent's work apart
     from the reply: the claims are compared with it, `Verdict.evidence` says what each rests on, and
     what contradicts it is an error. `require` "observed" or "recorded" makes it an error as well if
-    a passed check of a complete task rests on less. `correction` is one attempt of a task: what it
+    a passed check of a complete task rests on less; "readable" if nothing that the agent did can
+    have been the check, where all of it is known. `correction` is one attempt of a task: what it
     claims is compared with the first one, and kept for the next.
 
     Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises
@@ -153,11 +154,11 @@ def validate(
     examined = examine(
         text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
     )
-    if evidence is None and require == "claimed":
+    if evidence is None and require in ("claimed", "readable"):
         return examined.verdict(correction.compare(examined.claims()) if correction else ())
 
-    if require not in TIERS:
-        raise UnknownNameError("tier", str(require), TIERS)
+    if require not in REQUIREMENTS:
+        raise UnknownNameError("tier", str(require), REQUIREMENTS)
 
     # Callers without evidence need not import what judges it.
     from goop_mcp.evidence.judging import judge_evidence  # noqa: PLC0415

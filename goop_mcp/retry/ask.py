@@ -17,7 +17,7 @@ from goop_mcp.retry.telemetry import workflow_span
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
-from goop_mcp.validation.verdict import Tier
+from goop_mcp.validation.verdict import Requirement
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource
@@ -48,7 +48,7 @@ class RetryOptions(TypedDict, total=False):
     rules: Sequence[Rule]
     agent_name: str | None
     evidence: "EvidenceSource | None"
-    require: Tier
+    require: Requirement
 
 
 async def ask_until_accepted(
@@ -63,7 +63,7 @@ async def ask_until_accepted(
     rules: Sequence[Rule] = (),
     agent_name: str | None = None,
     evidence: "EvidenceSource | None" = None,
-    require: Tier = "claimed",
+    require: Requirement = "claimed",
 ) -> Outcome:
     """Ask `agent`, and send its reply back with what is wrong, until it is accepted.
 

@@ -18,7 +18,7 @@ from goop_mcp.validation.feedback import compose_feedback
 from goop_mcp.validation.findings import Mode, Severity
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
-from goop_mcp.validation.verdict import TIERS, Tier, Verdict
+from goop_mcp.validation.verdict import REQUIREMENTS, Requirement, Verdict
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource
@@ -62,7 +62,7 @@ class Job:
     rules: Sequence[Rule] = ()
     agent_name: str | None = None
     evidence: "EvidenceSource | None" = None
-    require: Tier = "claimed"
+    require: Requirement = "claimed"
     judge_with: "Callable[[str, Mode, Correction], Verdict] | None" = None
 
     def __post_init__(self) -> None:
@@ -74,8 +74,8 @@ class Job:
 
         check_names(self.protocol, None if self.expected is None else self.expected.phase)
         check_rules(self.rules)
-        if self.require not in TIERS:
-            raise UnknownNameError("tier", str(self.require), TIERS)
+        if self.require not in REQUIREMENTS:
+            raise UnknownNameError("tier", str(self.require), REQUIREMENTS)
         if self.agent_name is not None:
             check_type("agent_name", self.agent_name, str, "a text, or None")
 
@@ -121,7 +121,7 @@ def judge(
     limits: Limits,
     rules: Sequence[Rule],
     evidence: "EvidenceSource | None" = None,
-    require: Tier = "claimed",
+    require: Requirement = "claimed",
 ) -> Verdict:
     """Return the verdict of `validate`, without the repairs that the policy does not accept."""
     verdict = validate(

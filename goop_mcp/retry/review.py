@@ -24,7 +24,7 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.stop_reasons import stop_reason_of
-from goop_mcp.validation.verdict import Tier
+from goop_mcp.validation.verdict import Requirement
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource
@@ -49,7 +49,7 @@ class ReviewOptions(TypedDict, total=False):
     limits: Limits
     rules: Sequence[Rule]
     evidence: "EvidenceSource | None"
-    require: Tier
+    require: Requirement
     on_stop: Callable[[Outcome], None] | None
 
 
@@ -78,7 +78,7 @@ class Review:
         limits: Limits = DEFAULT_LIMITS,
         rules: Sequence[Rule] = (),
         evidence: "EvidenceSource | None" = None,
-        require: Tier = "claimed",
+        require: Requirement = "claimed",
         on_stop: Callable[[Outcome], None] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:

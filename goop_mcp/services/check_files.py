@@ -16,7 +16,7 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
-from goop_mcp.validation.verdict import Tier, Verdict
+from goop_mcp.validation.verdict import Requirement, Verdict
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource
@@ -199,7 +199,7 @@ def check_files(
     rules: Sequence[Rule] = (),
     texts: Mapping[str, str] | None = None,
     evidence: "Callable[[str], EvidenceSource] | None" = None,
-    require: Tier = "claimed",
+    require: Requirement = "claimed",
 ) -> FileVerdicts:
     """Judge the reply in each of `files`; those of `texts` have their text there.
 

@@ -20,7 +20,7 @@ from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Problem, Rule
-from goop_mcp.validation.verdict import TIERS, Tier, Verdict
+from goop_mcp.validation.verdict import REQUIREMENTS, Requirement, Verdict
 from goop_mcp.workspace.claimed_changes import check_changes
 from goop_mcp.workspace.claimed_commits import is_id
 from goop_mcp.workspace.claimed_files import Looked
@@ -54,7 +54,7 @@ def check_workspace(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
     evidence: "EvidenceSource | None" = None,
-    require: Tier = "claimed",
+    require: Requirement = "claimed",
     judged_by: JudgedBy | None = None,
     correction: "Correction | None" = None,
 ) -> Verdict:
@@ -122,7 +122,7 @@ def verify_claims(
     looked: Looked | None = None,
     seconds: float | None = None,
     evidence: "EvidenceSource | None" = None,
-    require: Tier = "claimed",
+    require: Requirement = "claimed",
     judged_by: JudgedBy | None = None,
     correction: "Correction | None" = None,
 ) -> Verdict:
@@ -159,10 +159,10 @@ def verify_claims(
     ):
         known = services.recorded_runs.known_runs(claims.checks, project=files.root, store=store)
 
-    if observed is None and known is None and require == "claimed":
+    if observed is None and known is None and require in ("claimed", "readable"):
         return examined.verdict([*found, *(correction.compare(claims) if correction else ())])
-    if require not in TIERS:
-        raise UnknownNameError("tier", str(require), TIERS)
+    if require not in REQUIREMENTS:
+        raise UnknownNameError("tier", str(require), REQUIREMENTS)
 
     return _compared(
         examined,
@@ -210,7 +210,7 @@ def _compared(
     known: "KnownRuns | None",
     *,
     base: str | None,
-    require: Tier,
+    require: Requirement,
     seconds: float | None,
     correction: "Correction | None",
 ) -> Verdict:

@@ -73,7 +73,7 @@ CHECK_KEYS: Final[Mapping[str, str]] = {
     "mode": "lenient or strict",
     "profile": "0.x or v1",
     "workspace": "true or false",
-    "require_evidence": "claimed, observed or recorded",
+    "require_evidence": "claimed, readable, observed or recorded",
     "select": 'a list of rules or families such as ["goop_report"]',
     "ignore": 'a list of rules or families such as ["goop_report/task-id-missing"]',
     "severity": 'a table such as {"goop_report/unknown-phase" = "warning"}',
@@ -85,7 +85,7 @@ _CHOICES: Final[Mapping[str, tuple[object, ...]]] = {
     "mode": ("lenient", "strict"),
     "profile": ("0.x", "v1"),
     "workspace": (True, False),
-    "require_evidence": ("claimed", "observed", "recorded"),
+    "require_evidence": ("claimed", "readable", "observed", "recorded"),
 }
 
 

@@ -96,8 +96,8 @@ def _lowers(before: _Table, now: _Table, key: str) -> bool:
 
 _OFF: Final = Direction("`false` after `true`", _ordered(True, False))
 _EVIDENCE: Final = Direction(
-    "a lower one: `observed` after `recorded`, `claimed` after either",
-    _ordered("recorded", "observed", "claimed"),
+    "a lower one: of `recorded`, `observed`, `readable` and `claimed` one further on",
+    _ordered("recorded", "observed", "readable", "claimed"),
 )
 _MODE: Final = Direction("`lenient` after `strict`", _ordered("strict", "lenient"))
 

@@ -10,7 +10,17 @@ from goop_mcp.structs import DataStruct
 from goop_mcp.validation.findings import Finding, Mode, Repair, Severity, excerpt
 from goop_mcp.validation.plain_values import model_from
 
-__all__ = ["TIERS", "Candidate", "Envelope", "EvidenceItem", "Tier", "Unverified", "Verdict"]
+__all__ = [
+    "REQUIREMENTS",
+    "TIERS",
+    "Candidate",
+    "Envelope",
+    "EvidenceItem",
+    "Requirement",
+    "Tier",
+    "Unverified",
+    "Verdict",
+]
 
 _SHOWN_VERSION = 20
 
@@ -19,6 +29,16 @@ Tier = Literal["claimed", "observed", "recorded"]
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
 """All tiers, the weakest first."""
+
+Requirement = Literal["claimed", "readable", "observed", "recorded"]
+"""What a passed check of a complete task must rest on.
+
+A tier; or "readable": observed, where everything that the agent did could be read, and the report
+alone where it could not.
+"""
+
+REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
+"""All of them, the weakest first."""
 
 
 class Envelope(Protocol):

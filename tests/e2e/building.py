@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from tests.e2e.conversation import Conversation, ToolCall
-from tests.e2e.script import DONE, call_of
+from tests.e2e.script import DONE, after_tests, call_of
 
 __all__ = ["FIELDS", "build_and_record", "envelope_in"]
 
@@ -51,7 +51,12 @@ def _build(conversation: Conversation) -> str | ToolCall:
         return "There was no word on how to report."
     if (call := call_of(conversation, "build_report", FIELDS)) is not None:
         return call
-    return f"I sorted the table.\n\n{envelope_in(conversation.messages[-1].text)}"
+    built = next(
+        envelope
+        for message in reversed(conversation.messages)
+        if (envelope := envelope_in(message.text))
+    )
+    return after_tests(conversation, f"I sorted the table.\n\n{built}")
 
 
 def envelope_in(answer: str) -> str:

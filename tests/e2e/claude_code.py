@@ -125,7 +125,7 @@ def converse(
     """
     messages = [{"type": "user", "message": {"role": "user", "content": each}} for each in prompts]
     forms = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
-    allowed = ["--allowedTools", "Agent", "mcp__goop", "mcp__plugin_goop-mcp_goop"]
+    allowed = ["--allowedTools", "Agent", "Bash", "mcp__goop", "mcp__plugin_goop-mcp_goop"]
 
     return sandbox.run(
         [CLAUDE_CODE.path, "-p", *forms, *arguments, *allowed],

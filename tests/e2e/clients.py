@@ -21,6 +21,7 @@ __all__ = [
     "CODEX",
     "OPENCODE",
     "OPENCODE_OLDEST",
+    "TESTS_OF_LOGIN",
     "VERSIONS",
     "Client",
     "Ended",
@@ -32,6 +33,19 @@ _CACHE = Path(os.environ.get("GOOP_E2E_CLIENTS") or CACHE / "clients")
 VERSIONS = "GOOP_E2E_VERSIONS"
 """The variable that names other versions than the pinned ones."""
 _LONGEST_INSTALL = 900
+_CHECKERS = ("pytest", "ruff", "mypy")
+_ALONE = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
+"""Without it the plugins of this checkout would write into the outputs."""
+TESTS_OF_LOGIN = "login_tests.py"
+"""Twelve tests in every project, which pytest runs only where they are named."""
+_TESTS = """\
+import pytest
+
+
+@pytest.mark.parametrize("attempt", range(12))
+def test_login(attempt: int) -> None:
+    assert attempt < 12
+"""
 _LONGEST_RUN = 300
 
 
@@ -190,17 +204,29 @@ class Sandbox:
 
 
 def make_sandbox(folder: Path) -> Sandbox:
-    """Create an empty project, a home and a `goop-mcp` that runs this checkout."""
+    """Create a project with some tests, a home, and programs: checkers, and this `goop-mcp`."""
     sandbox = Sandbox(folder / "project", folder / "home", folder / "scratch", folder / "programs")
     for place in (sandbox.project, sandbox.home, sandbox.scratch, sandbox.programs):
         place.mkdir(parents=True)
 
-    program = sandbox.programs / "goop-mcp"
+    for name in _CHECKERS:
+        own = " -p no:cacheprovider" if name == "pytest" else ""
+        _write_program(sandbox, name, f'{_ALONE} exec "{sys.executable}" -m {name}{own} "$@"')
     start = f'PYTHONPATH="{ROOT}" PYTHONUTF8=1 exec "{sys.executable}" -m goop_mcp "$@"'
-    program.write_text(f"#!/bin/sh\n{start}\n", encoding="utf-8")
-    program.chmod(0o755)
+    _write_program(sandbox, "goop-mcp", start)
+
+    (sandbox.project / TESTS_OF_LOGIN).write_text(_TESTS, encoding="utf-8")
+    # Codex runs each command in a login shell, which would set the path to another one.
+    path = sandbox.environment({})["PATH"]
+    (sandbox.home / ".profile").write_text(f'export PATH="{path}"\n', encoding="utf-8")
 
     return sandbox
+
+
+def _write_program(sandbox: Sandbox, name: str, line: str) -> None:
+    program = sandbox.programs / name
+    program.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+    program.chmod(0o755)
 
 
 def _objects(text: str) -> Iterator[dict[str, object]]:

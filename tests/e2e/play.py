@@ -6,14 +6,13 @@ no report first, then one that claims a file which does not exist, then writes t
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from goop_mcp.cli.demo import full_texts
 from goop_mcp.validation.feedback import OPENING
 from tests.e2e.conversation import Conversation, ToolCall
-from tests.e2e.script import CHAT, DELEGATING, DONE, call_of
+from tests.e2e.script import CHAT, DELEGATING, DONE, RUN_TESTS, call_of, next_line
 
-__all__ = ["FILES", "LIE", "NO_REPORT", "TASKS", "Play"]
+__all__ = ["FILES", "LIE", "NO_REPORT", "TASKS", "answer_in_play"]
 
 FILES = {"W1.T1": "linkcheck/pages.py", "W1.T2": "linkcheck/links.py"}
 TASKS = tuple(FILES)
@@ -39,42 +38,39 @@ _CHAPTERS: Mapping[str, Sequence[ToolCall]] = {
 }
 
 
-class Play:
-    """The model of all agents; `project` is the folder in which the agent writes its files."""
+def answer_in_play(conversation: Conversation) -> str | ToolCall:
+    """Return the next message or call of any agent of the play."""
+    # Clients ask for a title as well, without any tools.
+    if not conversation.tools:
+        return CHAT
 
-    def __init__(self, project: Path) -> None:
-        self._project = project
+    task = re.search(r"GOOP-SUB (\S+)", conversation.first_text)
+    if task is not None:
+        return _report(conversation, task[1])
 
-    def __call__(self, conversation: Conversation) -> str | ToolCall:
-        """Return the next message or call."""
-        # Clients ask for a title as well, without any tools.
-        if not conversation.tools:
-            return CHAT
+    chapter = re.search(r"GOOP-PLAY (\w+)", conversation.text_of("user"))
+    return CHAT if chapter is None else _move(conversation, _CHAPTERS[chapter[1]])
 
-        task = re.search(r"GOOP-SUB (\S+)", conversation.first_text)
-        if task is not None:
-            return self._report(conversation, task[1])
 
-        chapter = re.search(r"GOOP-PLAY (\w+)", conversation.text_of("user"))
-        return CHAT if chapter is None else _move(conversation, _CHAPTERS[chapter[1]])
+def _report(conversation: Conversation, task: str) -> str | ToolCall:
+    times = conversation.times_received(OPENING)
+    if times == 0:
+        return NO_REPORT
 
-    def _report(self, conversation: Conversation, task: str) -> str:
-        times = conversation.times_received(OPENING)
-        if times == 0:
-            return NO_REPORT
+    file = FILES[task]
+    write = f"mkdir -p linkcheck && echo '# A part of the link checker' > {file}"
+    lines = [RUN_TESTS, f"{write} && {RUN_TESTS}"]
+    call = next_line(conversation, *lines[:times])
+    if call is not None:
+        return call
 
-        if times > 1:
-            file = self._project / FILES[task]
-            file.parent.mkdir(exist_ok=True)
-            file.write_text('"""A part of the link checker."""\n', encoding="utf-8")
-
-        return full_texts.report(
-            task,
-            of=(3, 2),
-            summary=f"The file of {task} is written",
-            file=FILES[task],
-            next_action="Go on with the plan",
-        )
+    return full_texts.report(
+        task,
+        of=(3, 2),
+        summary=f"The file of {task} is written",
+        file=file,
+        next_action="Go on with the plan",
+    )
 
 
 def _move(conversation: Conversation, moves: Sequence[ToolCall]) -> str | ToolCall:

@@ -1,6 +1,7 @@
 """The answers of the scripted model.
 
-They depend only on the conversation in the request, because clients may repeat a request.
+They depend only on the conversation in the request, because clients may repeat a request. An agent
+that claims passed tests has run them: only `tests.e2e.recording.scenes` has others.
 
 Marks in the task choose the scene:
 
@@ -19,9 +20,21 @@ Marks in the task choose the scene:
 import re
 
 from goop_mcp.validation.feedback import OPENING
+from tests.e2e.clients import TESTS_OF_LOGIN
 from tests.e2e.conversation import Conversation, Json, ToolCall
 
-__all__ = ["BAD_REPORTS", "CHAT", "DELEGATING", "DONE", "GOOD_REPORT", "answer", "call_of"]
+__all__ = [
+    "BAD_REPORTS",
+    "CHAT",
+    "DELEGATING",
+    "DONE",
+    "GOOD_REPORT",
+    "RUN_TESTS",
+    "after_tests",
+    "answer",
+    "call_of",
+    "next_line",
+]
 
 GOOD_REPORT = """\
 I added the endpoint. Its report:
@@ -60,6 +73,9 @@ CHAT = "ok"
 _MOST_SEARCHES = 100
 DELEGATING = ("Agent", "Task", "task", "multi_agent_v1.spawn_agent")
 _WAITING = "multi_agent_v1.wait_agent"
+RUN_TESTS = f"pytest -q {TESTS_OF_LOGIN}"
+_PASSED = '<check name="tests" passed="true">'
+_SHELLS = ("Bash", "bash", "exec_command")
 _MARKS = ("GOOP-STUBBORN", "GOOP-SAME", "GOOP-TOOL", "GOOP-FREE", "GOOP-LOWER", "GOOP-QUIET")
 _LAX = "printf '[hooks]\\nagents = []\\n' > goop-mcp.toml"
 
@@ -111,11 +127,30 @@ def _subagent(conversation: Conversation) -> str | ToolCall:
         call = call_of(conversation, "validate_report", {"text": BAD_REPORTS[1]})
         if call is not None:
             return call
-    shell = next((name for name in ("Bash", "bash") if name in conversation.tools), None)
-    lowers = "GOOP-LOWER" in conversation.first_text and conversation.times_received(OPENING) > 0
-    if lowers and shell is not None and not conversation.has_called(shell):
-        return ToolCall(shell, {"command": _LAX, "description": "Write the settings"})
+    if "GOOP-LOWER" in conversation.first_text and conversation.times_received(OPENING) > 0:
+        call = next_line(conversation, _LAX)
+        if call is not None:
+            return call
     return _report(conversation)
+
+
+def after_tests(conversation: Conversation, report: str) -> str | ToolCall:
+    """Return `report`, or first the run of the tests that it says have passed."""
+    if _PASSED not in report:
+        return report
+    return next_line(conversation, RUN_TESTS) or report
+
+
+def next_line(conversation: Conversation, *lines: str) -> ToolCall | None:
+    """Return the call that runs the next of `lines`; None after all, or where there is no shell."""
+    shell = next((name for name in _SHELLS if name in conversation.tools), None)
+    done = sum(shell in message.calls for message in conversation.messages)
+    if shell is None or done >= len(lines):
+        return None
+    line = lines[done]
+    if shell == "exec_command":
+        return ToolCall(shell, {"cmd": line, "yield_time_ms": 30_000})
+    return ToolCall(shell, {"command": line, "description": "Run a command"})
 
 
 def call_of(
@@ -138,7 +173,7 @@ def call_of(
     return None
 
 
-def _report(conversation: Conversation) -> str:
+def _report(conversation: Conversation) -> str | ToolCall:
     times = conversation.times_received(OPENING)
     text = conversation.text_of("user")
     if "GOOP-SAME" in text:
@@ -147,5 +182,5 @@ def _report(conversation: Conversation) -> str:
     # A main agent need not send an envelope, so the first bad report would pass.
     bad = BAD_REPORTS[1:] if "GOOP-OWN" in text else BAD_REPORTS
     if "GOOP-STUBBORN" in text:
-        return bad[times % len(bad)]
-    return GOOD_REPORT if times else bad[0]
+        return after_tests(conversation, bad[times % len(bad)])
+    return after_tests(conversation, GOOD_REPORT if times else bad[0])

@@ -12,8 +12,9 @@ from goop_mcp.delegation import Graph
 from tests.delegation.reports import report
 from tests.e2e import opencode
 from tests.e2e.clients import OPENCODE, Sandbox
-from tests.e2e.conversation import Conversation
+from tests.e2e.conversation import Conversation, ToolCall
 from tests.e2e.opencode import opencode_environment
+from tests.e2e.script import after_tests
 from tests.e2e.scripted_model import scripted_model
 
 MISSING = OPENCODE.missing_reason()
@@ -36,7 +37,7 @@ prompt = "TASK-TEST: test this: ${{api.summary}}"
 """
 
 
-def play(conversation: Conversation) -> str:
+def play(conversation: Conversation) -> str | ToolCall:
     """Answer without a report at first, and as an agent that remembers afterwards."""
     asked = conversation.text_of("user")
     if "TASK-" not in asked:
@@ -44,8 +45,8 @@ def play(conversation: Conversation) -> str:
     if "was not accepted" not in asked:
         return "It is all done."
     if "TASK-TEST" in asked:
-        return report(agent="goop-tester", summary="12 tests pass.")
-    return report(summary="An endpoint for the login.")
+        return after_tests(conversation, report(agent="goop-tester", summary="12 tests pass."))
+    return after_tests(conversation, report(summary="An endpoint for the login."))
 
 
 def test_open_code_does_the_tasks_of_a_graph_and_corrects_its_reports(sandbox: Sandbox) -> None:

@@ -29,7 +29,7 @@ from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
 from tests.e2e.conversation import Conversation, ToolCall
 from tests.e2e.pace import patience
 from tests.e2e.screen import DOWN, ENTER, ESCAPE, RIGHT
-from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT, answer
+from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT, after_tests, answer
 from tests.e2e.scripted_model import Refusal, ScriptedModel, scripted_model
 from tests.repository import ROOT
 from tests.workspace.projects import put_in_phase
@@ -454,7 +454,8 @@ def answering(*reports: str, first: ToolCall | None = None) -> Callable[..., str
             return answer(conversation)
         if first is not None and not conversation.has_called(first.name):
             return first
-        return reports[min(conversation.times_received(OPENING), len(reports) - 1)]
+        report = reports[min(conversation.times_received(OPENING), len(reports) - 1)]
+        return after_tests(conversation, report)
 
     return script
 

@@ -19,8 +19,9 @@ from tests.delegation.reports import report
 from tests.e2e import opencode
 from tests.e2e.claude_code import claude_environment, write_json
 from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Sandbox
-from tests.e2e.conversation import Conversation
+from tests.e2e.conversation import Conversation, ToolCall
 from tests.e2e.opencode import opencode_environment
+from tests.e2e.script import after_tests
 from tests.e2e.scripted_model import ScriptedModel, scripted_model
 from tests.repository import ROOT
 
@@ -42,6 +43,7 @@ parallel = 2
 [agents.planner]
 run = "claude-code"
 program = "{CLAUDE_CODE.path}"
+options = ["--allowedTools", "Bash"]
 [agents.executor]
 run = "opencode"
 program = "{OPENCODE.path}"
@@ -52,6 +54,7 @@ retry = {{ max_attempts = 1, call_retries = 0 }}
 [agents.reviewer]
 run = "claude-code"
 program = "{CLAUDE_CODE.path}"
+options = ["--allowedTools", "Bash"]
 
 [tasks.plan]
 agent = "planner"
@@ -81,8 +84,12 @@ prompt = "TASK-TEST: test ${{api.summary}}"
 """
 
 
-def play(conversation: Conversation) -> str:
-    """Answer as an agent would that reads what it was asked, and nothing else."""
+def play(conversation: Conversation) -> str | ToolCall:
+    """Answer as an agent would that reads what it was asked, and runs the tests it reports."""
+    return after_tests(conversation, reply_to(conversation))
+
+
+def reply_to(conversation: Conversation) -> str:
     asked = conversation.text_of("user")
     if "TASK-PLAN" in asked:
         return report(agent="goop-planner", summary="An endpoint and a page.")
@@ -182,6 +189,7 @@ program = "{OPENCODE.path}"
 [agents.claude]
 run = "claude-code"
 program = "{CLAUDE_CODE.path}"
+options = ["--allowedTools", "Bash"]
 [tasks.one]
 agent = "opencode"
 prompt = "${{input.text}}"
@@ -204,9 +212,9 @@ def test_what_another_agent_wrote_arrives_as_text_and_whole(
     (commands / "expanded.md").write_text("EXPANDED\n", encoding="utf-8")
     asked: list[str] = []
 
-    def answer(conversation: Conversation) -> str:
+    def answer(conversation: Conversation) -> str | ToolCall:
         asked.append(conversation.text_of("user"))
-        return report()
+        return after_tests(conversation, report())
 
     with scripted_model(answer) as model:
         trusted = f"--trust {Graph.load(project / 'words.toml').digest}"

@@ -12,7 +12,7 @@ from tests.e2e import claude_code, codex, opencode
 from tests.e2e.clients import CLAUDE_CODE, CODEX, OPENCODE, Ended, Sandbox
 from tests.e2e.conversation import Conversation
 from tests.e2e.pace import patience
-from tests.e2e.recording.hosts import prepare, write_profile
+from tests.e2e.recording.hosts import prepare
 from tests.e2e.recording.playing import play
 from tests.e2e.recording.scenes import BROKEN, claiming, failing
 from tests.e2e.recording.steps import Edit, Read, Scene, Shell
@@ -69,7 +69,6 @@ def playing(scene: Scene, sandbox: Sandbox, host: str) -> Iterator[ScriptedModel
             claude_code.write_project(sandbox, settings=claude_code.hook_settings())
             ended = claude_code.run_claude(sandbox, model, "GOOP-MAIN delegate")
         elif host == "codex":
-            write_profile(sandbox)
             codex.write_home(sandbox, model)
             ended = codex.run_codex(sandbox, "GOOP-MAIN delegate")
         else:
@@ -146,6 +145,42 @@ def test_a_project_that_turns_it_off_is_judged_by_the_report_alone(
         assert subagent(model).times_received(OPENING) == 0
 
 
+@pytest.mark.skipif(
+    CLAUDE_CODE.missing_reason() is not None, reason=CLAUDE_CODE.missing_reason() or ""
+)
+def test_tests_that_a_hook_of_the_project_ran_need_no_other_run(sandbox: Sandbox) -> None:
+    by_hook = Scene(
+        name="by hook",
+        files=BROKEN,
+        steps=(Read("test_calc.py"), Edit("test_calc.py", "== 4", "== 3"), claiming()),
+    )
+    prepare(sandbox, by_hook)
+    settings = claude_code.hook_settings()
+    hooks = settings["hooks"]
+    assert isinstance(hooks, dict)
+    tests = {"type": "command", "command": "pytest -q"}
+    hooks["PostToolUse"] = [*hooks["PostToolUse"], {"matcher": "Edit", "hooks": [tests]}]
+    script = play(by_hook, project=str(sandbox.project), killed=lambda: None)
+    with scripted_model(script) as model:
+        claude_code.write_project(sandbox, settings=settings)
+        assert_ended_well(claude_code.run_claude(sandbox, model, "GOOP-MAIN delegate"))
+        assert subagent(model).times_received(OPENING) == 0
+        assert "is not accepted" not in handed_back(model)
+
+
+@each_host
+def test_an_agent_that_changed_something_and_ran_nothing_is_sent_back(
+    host: str, sandbox: Sandbox
+) -> None:
+    edit = (Read("test_calc.py"), Edit("test_calc.py", "== 4", "== 3"), claiming())
+    scene = Scene(name="not run", files=BROKEN, steps=(*edit, Shell("pytest -q"), claiming()))
+    with playing(scene, sandbox, host) as model:
+        feedback = subagent(model).text_of("user", "system")
+        assert subagent(model).times_received(OPENING) == 1
+        assert "no command of this task shows it" in feedback[feedback.index(OPENING) :]
+        assert "is not accepted" not in handed_back(model)
+
+
 _GRAPH = """\
 graph = 1
 name = "calc"
@@ -196,7 +231,6 @@ def test_a_task_of_a_graph_is_judged_by_the_transcript_of_its_agent(
             claude_code.write_json(sandbox.project / ".claude" / "settings.json", {})
             environment |= claude_code.claude_environment(sandbox, model)
         elif host == "codex":
-            write_profile(sandbox)
             codex.write_home(sandbox, model, command="true")
         else:
             opencode.write_project(sandbox)

@@ -13,7 +13,7 @@ from tests.e2e import opencode
 from tests.e2e.claude_code import PLUGIN, final_text, handed_back, run_claude, write_project
 from tests.e2e.clients import CLAUDE_CODE_AUTO, Sandbox
 from tests.e2e.conversation import Conversation, ToolCall
-from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT, answer
+from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT, after_tests, answer
 from tests.e2e.scripted_model import ScriptedModel, scripted_model
 
 HAND_BACK = "SubagentHandback"
@@ -33,7 +33,7 @@ def script(conversation: Conversation) -> str | ToolCall:
     if HAND_BACK not in conversation.tools or isinstance(reply, ToolCall):
         return reply
     if "GOOP-QUIET" in conversation.first_text:
-        return GOOD_REPORT
+        return after_tests(conversation, GOOD_REPORT)
     return ToolCall(HAND_BACK, {"message": reply})
 
 

@@ -21,7 +21,7 @@ from tests.e2e.opencode import (
     write_project,
 )
 from tests.e2e.pace import patience
-from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT, answer
+from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT, after_tests, answer
 from tests.e2e.scripted_model import Cut, ScriptedModel, scripted_model
 from tests.workspace.projects import put_in_phase
 
@@ -263,7 +263,8 @@ def answering(*reports: str | Cut) -> Callable[[Conversation], str | ToolCall | 
     def script(conversation: Conversation) -> str | ToolCall | Cut:
         if "GOOP-SUB" not in conversation.first_text:
             return answer(conversation)
-        return reports[min(conversation.text_of("user").count(OPENING), len(reports) - 1)]
+        reply = reports[min(conversation.text_of("user").count(OPENING), len(reports) - 1)]
+        return reply if isinstance(reply, Cut) else after_tests(conversation, reply)
 
     return script
 

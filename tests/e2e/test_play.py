@@ -13,7 +13,7 @@ from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Ended, Sandbox
 from tests.e2e.conversation import Conversation
 from tests.e2e.opencode import delegate, install
 from tests.e2e.opencode import write_project as write_agents_of_opencode
-from tests.e2e.play import FILES, LIE, Play
+from tests.e2e.play import FILES, LIE, answer_in_play
 from tests.e2e.screen import ENTER, on_screen
 from tests.e2e.scripted_model import ScriptedModel, scripted_model
 
@@ -62,7 +62,7 @@ def start(sandbox: Sandbox) -> None:
 def play(sandbox: Sandbox, run: Run) -> None:
     """Play the project; assert after every session that all of it agrees."""
     start(sandbox)
-    with scripted_model(Play(sandbox.project)) as model:
+    with scripted_model(answer_in_play) as model:
         run(sandbox, model, "GOOP-PLAY plan")
         planned = status(sandbox)
         assert (planned["phase"], planned["spec_locked"]) == ("plan", False)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from goop_mcp import validate
 from goop_mcp.evidence import AgentActivity, ObservedCall, ObservedCommand, ObservedFile
+from goop_mcp.evidence.check_kinds import is_by_hand
 from goop_mcp.evidence.judging import judge_evidence
 from goop_mcp.validation.claims import CheckClaim, Claims, CommitClaim, FileClaim
 from goop_mcp.validation.samples import COMPLETE_REPLY
@@ -68,7 +69,10 @@ def test_an_activity_without_a_failing_run_never_gives_an_error(
     )
     check = CheckClaim(name=name, passed=True, text=text, where="/check")
     judged = judge_evidence(Claims(checks=(check,), complete=True), activity)
-    assert [each.rule.id for each in judged.problems if each.rule.lenient == "error"] == []
+    errors = [each.rule.id for each in judged.problems if each.rule.lenient == "error"]
+    # Who called no tool at all has run no check, and may have read something.
+    did_nothing = complete and not commands and not is_by_hand(check)
+    assert errors == (["evidence/nothing-done"] if did_nothing else [])
 
 
 @settings(max_examples=100, deadline=None)

@@ -131,7 +131,6 @@ def test_passing_tests_claimed_after_a_failed_run_are_rejected(form: str) -> Non
     [
         [run(PASSED)],
         [run(FAILED), EDIT, run(PASSED)],
-        [],
         [("read_file", {"path": "calc.py"}, "x")],
         # A tool that nobody described may have run the tests again.
         [run(FAILED), ("ask_colleague", {"what": "fix it"}, "fixed")],

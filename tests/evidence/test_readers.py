@@ -127,6 +127,46 @@ def test_the_feedback_and_the_template_of_goop_mcp_begin_no_task() -> None:
         assert [each.current for each in record.read().commands] == [True]
 
 
+def test_what_a_person_or_a_hook_of_the_project_started_is_listed_without_a_result() -> None:
+    record = recorded("failed-fixed", "claude-code")
+    lines = record.file.read_bytes().splitlines(keepends=True)
+    first = next(each for each in map(json.loads, lines) if each["type"] == "user")
+
+    def with_line(**changes: object) -> list[str]:
+        added = json.dumps({**first, **changes}).encode() + b"\n"
+        read = claude_code.read_claude_code(b"".join((lines[0], added, *lines[1:])), report=None)
+        return [each.name for each in read.tools]
+
+    def hook(event: str, command: str) -> list[str]:
+        attachment = {"type": "hook_success", "hookEvent": event, "command": command}
+        return with_line(type="attachment", attachment=attachment)
+
+    def message(text: str) -> list[str]:
+        return with_line(message={"role": "user", "content": text})
+
+    plain = [each.name for each in record.read().tools]
+    assert sorted(hook("PostToolUse", "ruff check .")) == sorted([*plain, "hook"])
+    assert hook("PostToolUse", "goop-mcp hook claude-code") == plain
+    assert hook("SessionStart", "ruff check .") == plain
+    assert sorted(message("<bash-input>pytest</bash-input>")) == sorted([*plain, "bash-input"])
+    assert message("<bash-stdout>12 passed</bash-stdout>") == plain
+
+
+def test_a_transcript_without_its_beginning_is_not_complete() -> None:
+    record = recorded("failed-fixed", "claude-code")
+    lines = record.file.read_bytes().splitlines(keepends=True)
+    values = [json.loads(each) for each in lines]
+    assert record.read().complete
+    second = next(at for at, each in enumerate(values) if each.get("parentUuid"))
+    task = {**values[second], "type": "user", "message": {"role": "user", "content": "parentUuid"}}
+    mention = {"type": "summary", "summary": '"parentUuid":null'}
+    for head in ([], [mention]):
+        cut = [json.dumps(each).encode() + b"\n" for each in (*head, task)]
+        read = claude_code.read_claude_code(b"".join((*cut, *lines)), report=record.report)
+        assert not read.complete
+        assert "continues lines" in read.why_incomplete
+
+
 def test_the_session_that_the_plugin_sends_is_read_like_the_export() -> None:
     record = recorded("failed-fixed", "opencode")
     session = json.loads(record.file.read_text(encoding="utf-8"))

@@ -115,6 +115,12 @@ class ActivityBuilder:
 
         self._add(call, *entries)
 
+    def add_of_others(self, name: str, line: int) -> None:
+        """Add what the person or a hook started in line `line`; its result is not known."""
+        call = f"{name} {line}"
+        self.add_call(call, name, source=f"transcript line {line}")
+        self.end_call(call, ok=True)
+
     def pending_command(self, call: str) -> ObservedCommand | None:
         """Return the command under this id, None if the id is not that of a command."""
         entries = self._entries.get(call)

@@ -15,6 +15,7 @@ from goop_mcp.evidence.activity import AgentActivity, FileAction
 from goop_mcp.evidence.readers.blocks import objects, text_at, text_of
 from goop_mcp.evidence.readers.building import ActivityBuilder
 from goop_mcp.evidence.readers.hand_back import HAND_BACK_MARK, HAND_BACK_TOOL, handed_back
+from goop_mcp.evidence.readers.others import is_of_hook, is_of_person, starts_command_of_person
 from goop_mcp.evidence.readers.unknown_shapes import may_hide_work
 from goop_mcp.validation.feedback import OPENING
 
@@ -80,6 +81,8 @@ _BLOCKS: Final[Mapping[str, frozenset[str]]] = {
 }
 # The host writes JSON without blanks; only where others wrote it again must both be looked for.
 _SPACED: Final = b'"type": "'
+_PARENT: Final = b"parentUuid"
+_OF_TOOL_HOOK: Final = b"ToolUse"
 
 
 class Line(NamedTuple):
@@ -155,6 +158,9 @@ def read_claude_code(
                 problem = problem or "the transcript goes on after the report"
             end = found + 1
 
+    if from_start and _continues_another(content):
+        problem = problem or "the transcript continues lines that it does not hold"
+
     builder = ActivityBuilder()
     begun = False
     for line in lines[:end]:
@@ -217,13 +223,18 @@ def _read_lines(content: bytes, *, from_start: bool) -> _Transcript:
         if not (text.startswith(b"{") and text.endswith(b"}")):
             problem = problem or f"line {number} of the transcript is damaged"
             continue
-        if not _may_count(text, spaced=spaced) and _QUEUED not in text and _is_harmless(text):
+        if (
+            not _may_count(text, spaced=spaced)
+            and _QUEUED not in text
+            and _OF_TOOL_HOOK not in text
+            and _is_harmless(text)
+        ):
             continue
 
         line = parse_line(number, text)
         if line is None:
             problem = problem or f"line {number} of the transcript is damaged"
-        elif line.kind != "notice" or _QUEUED in text:
+        elif line.kind != "notice" or _QUEUED in text or is_of_hook(line.value.get("attachment")):
             lines.append(line)
         elif not _is_harmless(text):
             unknown.append((_kind_of(line.value), line.value))
@@ -236,6 +247,22 @@ def _read_lines(content: bytes, *, from_start: bool) -> _Transcript:
             lines.append(last)
 
     return _Transcript(lines, unknown, problem)
+
+
+def _continues_another(content: bytes) -> bool:
+    """Return whether the first line that may have a line before it has one, which is missing."""
+    key, at = _PARENT.decode(), 0
+    while (at := content.find(_PARENT, at)) >= 0:
+        start = content.rfind(b"\n", 0, at) + 1
+        at = content.find(b"\n", at)
+        line = parse_line(0, content[start:at] if at >= 0 else content[start:])
+        # A text may hold the word as well.
+        if line is not None and key in line.value:
+            return isinstance(line.value[key], str)
+        if at < 0:
+            break
+
+    return False
 
 
 def _is_harmless(text: bytes) -> bool:
@@ -335,6 +362,11 @@ def _read_line(builder: ActivityBuilder, line: Line) -> bool:
                 _read_call(builder, block, line)
         return False
 
+    if is_of_hook(line.value.get("attachment")):
+        builder.add_of_others("hook", line.number)
+    elif starts_command_of_person(text_of(line.content)):
+        builder.add_of_others("bash-input", line.number)
+
     for call, outcome in _notices(line):
         command = builder.pending_command(call)
         # Only the output of a file that the transcript names would show the counts.
@@ -371,7 +403,7 @@ def _note_unknown_parts(
 
 def begins_task(line: Line) -> bool:
     """Whether in a line "user" a person, or an agent that delegates, gives something new to do."""
-    if line.value.get("isCompactSummary") is True:
+    if line.value.get("isCompactSummary") is True or is_of_person(text_of(line.content)):
         return False
 
     # Feedback that a program sends as the next message, as the retry loop does.

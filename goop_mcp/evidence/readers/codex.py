@@ -14,6 +14,7 @@ import msgspec
 from goop_mcp.evidence.activity import AgentActivity, FileAction
 from goop_mcp.evidence.readers.blocks import text_at, text_of
 from goop_mcp.evidence.readers.building import ActivityBuilder
+from goop_mcp.evidence.readers.others import starts_command_of_person
 from goop_mcp.evidence.readers.unknown_shapes import may_hide_work
 from goop_mcp.validation.feedback import OPENING
 
@@ -262,6 +263,8 @@ def parse_entry(number: int, raw: bytes) -> Entry | None:
         return Entry(number, "" if is_feedback else "user", item)
     if kind != "response_item":
         return Entry(number, "", payload)
+    if inner == "message" and starts_command_of_person(text_of(payload.get("content"))):
+        return Entry(number, "person", payload)
     if inner == "message":
         return Entry(number, "message" if payload.get("role") == "assistant" else "", payload)
     if inner in {"function_call", "custom_tool_call", "local_shell_call"}:
@@ -320,6 +323,8 @@ def _fill(
             builder.begin_task()
             begun = True
             hidden = ""
+        elif entry.kind == "person":
+            builder.add_of_others("user-shell", entry.number)
         elif entry.kind == "call":
             call = text_at(entry.payload, "call_id")
             if call in seen:

@@ -70,10 +70,10 @@ class StopPolicy(NamedTuple):
     step of a run, open until a person makes it. `keep_replies` keeps the last reply of each agent
     that must report in the database of the project, where the project has a `.goopspec/`.
     `evidence` is whether claims are compared with what the host recorded of the agent's work,
-    `require_evidence` the evidence that a claim needs at least, and `unreadable` whether a report
-    is rejected where that is "observed" and what its agent did cannot be read (D-105). `tasks`
-    blocks once the completion of a task of the host that names a task of the blueprint without an
-    accepted report.
+    `require_evidence` what a passed check of a complete report must rest on ("readable" asks for a
+    run where one would be known, D-113), and `unreadable` whether a report is rejected where that
+    is "observed" and what its agent did cannot be read (D-105). `tasks` blocks once the completion
+    of a task of the host that names a task of the blueprint without an accepted report.
     """
 
     agents: tuple[str, ...] = ("goop-*", "memory-distiller")
@@ -291,6 +291,6 @@ KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "unreadable": _one_of("pass", "reject"),
     "tasks": _SWITCH,
     "evidence": _one_of("observed", "off"),
-    "require_evidence": _one_of("claimed", "observed", "recorded"),
+    "require_evidence": _one_of("claimed", "readable", "observed", "recorded"),
 }
 """Every key of the table `hooks` with what is usable, and how a message describes it."""

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -20,13 +19,10 @@ from tests.e2e.recording.scenes import FILES
 from tests.e2e.recording.steps import Scene
 from tests.e2e.scripted_model import scripted_model
 
-__all__ = ["prepare", "record", "write_profile"]
+__all__ = ["prepare", "record"]
 
 _LONGEST_RUN = 120
 _TOOLS = ("Agent", "SendMessage", "Bash", "Write", "Edit", "Read", "mcp__goop__save_memory")
-_CHECKERS = ("pytest", "ruff", "mypy")
-_ALONE = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
-"""Without it the plugins of this checkout would write into the outputs."""
 _SERVER_OF_CODEX = """\
 [mcp_servers.goop]
 command = "goop-mcp"
@@ -59,17 +55,9 @@ def record(scene: Scene, host: str, sandbox: Sandbox) -> tuple[str, str]:
 
 
 def prepare(sandbox: Sandbox, scene: Scene) -> None:
-    """Write the files of the scene, the programs that it runs, and a repository with a commit."""
+    """Write the files of the scene, and a repository with a commit."""
     for name, text in {**FILES, **scene.files}.items():
         (sandbox.project / name).write_text(text, encoding="utf-8")
-
-    for name in _CHECKERS:
-        program = sandbox.programs / name
-        own = "-p no:cacheprovider " if name == "pytest" else ""
-        program.write_text(
-            f'#!/bin/sh\n{_ALONE} exec "{sys.executable}" -m {name} {own}"$@"\n', encoding="utf-8"
-        )
-        program.chmod(0o755)
 
     for words in (
         ["init", "-q", "-b", "main"],
@@ -79,12 +67,6 @@ def prepare(sandbox: Sandbox, scene: Scene) -> None:
         ["commit", "-q", "-m", "Start"],
     ):
         sandbox.run(["git", *words], environment={})
-
-
-def write_profile(sandbox: Sandbox) -> None:
-    """Have login shells keep the path of the sandbox; Codex runs each command in one."""
-    path = sandbox.environment({})["PATH"]
-    (sandbox.home / ".profile").write_text(f'export PATH="{path}"\n', encoding="utf-8")
 
 
 def _record_claude_code(scene: Scene, sandbox: Sandbox) -> tuple[str, str]:
@@ -165,7 +147,6 @@ def _record_codex(scene: Scene, sandbox: Sandbox) -> tuple[str, str]:
     started = sandbox.run([sandbox.programs / "goop-mcp", "init"], environment={})
     assert started.code == 0, started.err
 
-    write_profile(sandbox)
     command: list[str | Path] = [CODEX.path, "exec", "--skip-git-repo-check", "--json"]
     command += ["--dangerously-bypass-hook-trust", "GOOP-MAIN delegate"]
     _run(scene, sandbox, command, host="codex", event=sandbox.scratch / "unused")

@@ -39,6 +39,13 @@ def given(*blocks: Mapping[str, object], **more: object) -> Mapping[str, object]
 
 TASK = given(text("do it"))
 READ = wrote({"type": "tool_use", "id": "t1", "name": "Read", "input": {}}, id="m1")
+_COMMAND = {"type": "tool_use", "id": "t0", "name": "Bash", "input": {"command": "pytest -q"}}
+TESTED = (
+    TASK,
+    wrote(_COMMAND, id="m0"),
+    given({"type": "tool_result", "tool_use_id": "t0", "content": "12 passed in 0.10s"}),
+)
+"""An agent that was given its task and ran the tests that `GOOD` reports."""
 
 
 @pytest.fixture
@@ -121,7 +128,7 @@ def test_an_agent_is_refused_twice_and_then_delivers_with_a_mark(
 def test_at_its_end_an_agent_is_judged_by_what_it_handed_back(
     host: Host, transcript: Path, message: str | None
 ) -> None:
-    lines = [TASK, READ, given(result("t1")), wrote(hands_back(GOOD)), given(result())]
+    lines = [*TESTED, wrote(hands_back(GOOD)), given(result())]
     write(transcript, *lines, *([wrote(text(message), id="m10")] if message else []))
     assert stop(host, transcript, message).passed
 
@@ -139,13 +146,13 @@ def test_a_report_that_was_refused_was_not_handed_back(host: Host, transcript: P
     refused = given(result(is_error=True))
     write(transcript, TASK, wrote(hands_back(GOOD)), refused, wrote(text(BAD), id="m10"))
     assert not stop(host, transcript, BAD).passed
-    write(transcript, TASK, wrote(hands_back(BAD)), refused, wrote(text(GOOD), id="m10"))
+    write(transcript, *TESTED, wrote(hands_back(BAD)), refused, wrote(text(GOOD), id="m10"))
     assert stop(host, transcript, GOOD, agent_id="b").passed
 
 
 def test_the_last_report_that_was_delivered_counts(host: Host, transcript: Path) -> None:
     again = (wrote(hands_back(BAD, "t10"), id="m10"), given(result("t10", is_error=True)))
-    write(transcript, TASK, wrote(hands_back(GOOD)), given(result()), *again)
+    write(transcript, *TESTED, wrote(hands_back(GOOD)), given(result()), *again)
     assert stop(host, transcript, "Done.").passed
 
 
@@ -157,7 +164,7 @@ def test_a_report_of_an_earlier_task_does_not_count(host: Host, transcript: Path
 
 def test_what_another_hook_says_does_not_take_a_report_back(host: Host, transcript: Path) -> None:
     feedback = given(text("Run the linter."), isMeta=True)
-    handed = (TASK, wrote(hands_back(GOOD)), given(result()), wrote(text("Done."), id="m10"))
+    handed = (*TESTED, wrote(hands_back(GOOD)), given(result()), wrote(text("Done."), id="m10"))
     write(transcript, *handed, feedback, wrote(text("It is clean."), id="m11"))
     assert stop(host, transcript, "It is clean.").passed
 
@@ -241,7 +248,7 @@ def test_a_host_that_says_there_is_no_message_is_believed(host: Host, name: str)
 def test_the_text_before_the_last_calls_is_the_reply_of_an_agent_that_ends_with_them(
     host: Host, transcript: Path
 ) -> None:
-    write(transcript, TASK, wrote(text(GOOD)), READ, given(result("t1")), wrote(id="m12"))
+    write(transcript, *TESTED, wrote(text(GOOD)), READ, given(result("t1")), wrote(id="m12"))
     assert stop(host, transcript).passed
 
 
@@ -261,7 +268,7 @@ BLOCKS: Mapping[str, _Blocks] = {
 
 @pytest.mark.parametrize("blocks", BLOCKS.values(), ids=BLOCKS)
 def test_end_and_result_read_the_same_text(host: Host, transcript: Path, blocks: _Blocks) -> None:
-    write(transcript, TASK, *(wrote(block) for block in blocks))
+    write(transcript, *TESTED, *(wrote(block) for block in blocks))
     assert stop(host, transcript).passed
     assert returned(host, blocks).ended.out == ""
 
@@ -313,7 +320,7 @@ def test_an_ordinary_end_adds_nothing(host: Host, transcript: Path, reason: obje
 
 
 def test_a_whole_report_at_the_limit_is_accepted(host: Host, transcript: Path) -> None:
-    write(transcript, TASK, wrote(text(GOOD), stop_reason="max_tokens"))
+    write(transcript, *TESTED, wrote(text(GOOD), stop_reason="max_tokens"))
     assert stop(host, transcript, GOOD).passed
 
 
