@@ -10,7 +10,7 @@ import pytest
 from tests.cli.running import run
 from tests.e2e import claude_code, codex, opencode
 from tests.e2e.clients import CLAUDE_CODE, CODEX, OPENCODE, Sandbox
-from tests.e2e.recording.hosts import prepare, write_profile
+from tests.e2e.recording.hosts import prepare
 from tests.e2e.recording.playing import play
 from tests.e2e.recording.scenes import BROKEN
 from tests.e2e.recording.steps import Edit, Read, Say, Scene, Shell
@@ -40,7 +40,6 @@ def played(host: str, sandbox: Sandbox, scene: Scene) -> dict[str, Any]:
             claude_code.write_project(sandbox, settings=None)
             ended = claude_code.run_claude(sandbox, model, "GOOP-MAIN delegate")
         elif host == "codex":
-            write_profile(sandbox)
             codex.write_home(sandbox, model)
             (sandbox.home / ".codex" / "hooks.json").unlink()
             ended = codex.run_codex(sandbox, "GOOP-MAIN delegate")

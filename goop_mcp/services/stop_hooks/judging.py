@@ -25,7 +25,7 @@ from goop_mcp.validation.feedback import after_stop, for_hand_back, for_last_mes
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.severities import NO_CHANGES, Severities
 from goop_mcp.validation.stop_reasons import StopReason
-from goop_mcp.validation.verdict import Tier, Verdict
+from goop_mcp.validation.verdict import Requirement, Verdict
 from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
 if TYPE_CHECKING:
@@ -296,8 +296,8 @@ def judge_text(
     )
 
 
-def required_tier(policy: StopPolicy, evidence: "EvidenceSource | None") -> "Tier":
-    """Return the tier that a passed check needs, given whether the evidence can be read (D-105).
+def required_tier(policy: StopPolicy, evidence: "EvidenceSource | None") -> Requirement:
+    """Return what a passed check must rest on, given whether the evidence can be read (D-105).
 
     An agent cannot help it that its transcript cannot be read. `evidence` is asked only where that
     counts, and once more by whoever judges.
