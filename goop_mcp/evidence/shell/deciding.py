@@ -32,6 +32,17 @@ _FIRST_STATUS = frozenset({"${PIPESTATUS[0]}", "${pipestatus[1]}"})
 _NOTHING: frozenset[int] = frozenset()
 
 
+class _Options(NamedTuple):
+    """The options of a shell that certainly hold."""
+
+    errexit: bool = False
+    pipefail: bool = False
+
+    def also(self, other: "_Options") -> "_Options":
+        """Return what holds in both cases."""
+        return _Options(self.errexit and other.errexit, self.pipefail and other.pipefail)
+
+
 class Part(NamedTuple):
     """One program that a line starts, without its wrappers.
 
@@ -84,7 +95,10 @@ class _Decider:
         self.functions: set[str] = set()
         # Whether the line may end before its last command, with status 0.
         self.ends_early = False
-        self._errexit = self._pipefail = False
+        self._options = _Options()
+        # What holds after the last node if that ended with 0: `cd app && set -e` may not reach
+        # its end.
+        self._after_success = _Options()
         self._scripts = 0
 
     def script(self, script: Script, *, counts: bool = True) -> frozenset[int]:
@@ -99,7 +113,7 @@ class _Decider:
             last = at == len(script.items) - 1
             # What follows `exec PROGRAM` is never reached.
             self.ends_early = self.ends_early or (not last and _is_replaced(item.node))
-            errexit = self._errexit
+            errexit = self._options.errexit
             seen = self.node(item.node, counts=counts)
             if item.background:
                 seen = _NOTHING
@@ -121,6 +135,16 @@ class _Decider:
 
     def node(self, node: Node, *, counts: bool) -> frozenset[int]:
         """Return what status 0 of `node` proves."""
+        if isinstance(node, AndOr):
+            return self._and_or(node, counts=counts)
+
+        seen = self._single(node, counts=counts)
+        self._after_success = self._options
+        return seen
+
+    def _single(
+        self, node: Simple | Pipeline | Group | Compound | Function, *, counts: bool
+    ) -> frozenset[int]:
         match node:
             case Simple():
                 return self._simple(node)
@@ -132,29 +156,39 @@ class _Decider:
 
                 if node.negated:
                     return _NOTHING
-                return frozenset().union(*seen) if self._pipefail else seen[-1]
-            case AndOr():
-                return self._and_or(node, counts=counts)
+                return frozenset().union(*seen) if self._options.pipefail else seen[-1]
             case Group(body, subshell=True):
                 with self._own_options():
                     return self.script(body, counts=counts)
             case Group(body):
                 return self.script(body, counts=counts)
             case Compound(parts):
+                before = self._options
                 for part in parts:
+                    self._options = before
                     self.script(part, counts=False)
+                    # Any of them may be left out.
+                    before = before.also(self._options)
 
+                self._options = before
                 # An exit inside ends the line as well.
                 self.ends_early = self.ends_early or any(_may_exit(part) for part in parts)
 
                 return _NOTHING
             case Function(name):
                 self.functions.add(name)
-                return _NOTHING
+
+        return _NOTHING
 
     def _and_or(self, node: AndOr, *, counts: bool) -> frozenset[int]:
         left = self.node(node.left, counts=False)
+        always, left_ended_well = self._options, self._after_success
+        self._options = left_ended_well if node.both else always
         right = self.node(node.right, counts=counts)
+        if not node.both:
+            self._after_success = left_ended_well.also(self._after_success)
+        # What only the right side sets holds where it was reached.
+        self._options = always.also(self._options)
         # `cd x || exit 0; pytest` ends well without any test.
         for side, after_failure in ((node.left, False), (node.right, not node.both)):
             if self._is_exit(side) and not _never_zero(side, bare=after_failure):
@@ -202,7 +236,7 @@ class _Decider:
         evaluated = name_of(command.words[0]) == "eval"
         with self._own_options():
             if not evaluated:
-                self._errexit, self._pipefail = script.errexit, script.pipefail
+                self._options = _Options(script.errexit, script.pipefail)
             return self.script(read_script(script.text))
 
     def _note(self, node: Simple) -> None:
@@ -215,16 +249,14 @@ class _Decider:
                     continue
 
                 on = option[0] == "-"
-                self._errexit = on if "e" in option else self._errexit
-                # `set -n` reads the rest and runs nothing of it.
-                self.ends_early = self.ends_early or (on and "n" in option)
                 following = arguments[at + 1] if at + 1 < len(arguments) else ""
+                if "e" in option or ("o" in option and following == "errexit"):
+                    self._options = self._options._replace(errexit=on)
                 if "o" in option and following == "pipefail":
-                    self._pipefail = on
-                elif "o" in option and following == "errexit":
-                    self._errexit = on
-                elif "o" in option and following == "noexec":
-                    self.ends_early = self.ends_early or on
+                    self._options = self._options._replace(pipefail=on)
+                # `set -n` reads the rest and runs nothing of it.
+                noexec = "n" in option or ("o" in option and following == "noexec")
+                self.ends_early = self.ends_early or (on and noexec)
         elif name in ("export", "declare", "typeset"):
             for word in node.words[1:]:
                 variable, sign, value = word.text.partition("=")
@@ -269,11 +301,11 @@ class _Decider:
     @contextmanager
     def _own_options(self) -> Iterator[None]:
         """Undo changes of options at the end, as a subshell does."""
-        kept = self._errexit, self._pipefail
+        kept = self._options
         try:
             yield
         finally:
-            self._errexit, self._pipefail = kept
+            self._options = kept
 
 
 def _is_replaced(node: Node) -> bool:
