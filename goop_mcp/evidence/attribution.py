@@ -1,5 +1,6 @@
 """Which observed command proves which kind of check, and how its run ended."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Final, Literal, NamedTuple
@@ -54,7 +55,7 @@ __all__ = [
     "words_in",
 ]
 
-Outcome = Literal["passed", "failed", "nothing", "not started", "unknown"]
+Outcome = Literal["passed", "failed", "nothing", "not started", "cut short", "unknown"]
 
 # These only read, or change what no check depends on.
 _HARMLESS: Final = word_set(
@@ -98,8 +99,22 @@ HARMLESS_VALUES: Final = word_set(
 )
 # What a shell returns for a program that it cannot execute, or cannot find.
 _CANNOT_START: Final = frozenset({126, 127})
-# `timeout`, and the signals of an interrupt, a kill and an ordinary end.
-_CUT_SHORT: Final = frozenset({124, 130, 137, 143})
+# With these statuses of a shell a signal ended the program. Those of an interrupt and of a closed
+# pipe say nothing about it: a person stopped it, or a reader of its output ended first.
+_BY_SIGNAL: Final = frozenset({129, 131, 132, 133, 134, 135, 136, 137, 139, 142, 143, 152, 153})
+_INTERRUPTED: Final = frozenset({-2, -13, 130, 141})
+_SHELL_SIGNALS: Final = 128
+_TIMED_OUT: Final = 124
+# What shells print about a program that a signal ended: `bash: line 1: 4711 Killed  pytest`.
+_KILLED: Final = (
+    r"(?:(?:\S+: )?(?:line \d+: )? *\d+ )?(Killed|Segmentation fault|Aborted|Bus error|Terminated)"
+    r"(?: \(core dumped\))?(?:$|  +(.*))"
+)
+# Parts of a shell itself, which no signal ends apart from it.
+_BUILT_IN: Final = word_set(
+    ": . [ [[ alias cd declare echo export false popd printf pushd pwd read set shopt source test "
+    "trap true ulimit umask unset"
+)
 # No tests were collected; and a person, or an error of collection, ended it.
 _PYTEST_NOTHING, _PYTEST_INTERRUPTED = 5, 2
 _LINE_CHARACTERS = 100
@@ -180,14 +195,14 @@ class Run:
     def outcome(self) -> Outcome:
         """What it came to.
 
-        "unknown" where the line's status is not that of the program, where it is not known, or
-        where the program did not finish.
+        "cut short" where a signal or a time limit ended it before it had a result, "unknown" where
+        the line's status is not that of the program, or is not known.
         """
         return self.ended.outcome
 
     @property
     def why(self) -> str:
-        """Why the outcome is not known, "" if it is."""
+        """Why the outcome is not known, or what cut it short; else ""."""
         return self.ended.why
 
     @property
@@ -604,7 +619,7 @@ def _end_of(started: _Started, row: _Row, kind: str) -> Ended:
     elif command.status is None:
         why = "its exit status is not known"
     elif command.status != 0:
-        outcome, why = _ended_badly(command.status, part, row.program, kind, summary)
+        outcome, why = _ended_badly(command.status, started, row.program, kind, summary)
     elif started.last in _FIND_NOTHING and not part.alone:
         why = f"the exit status is that of {started.last}"
     else:
@@ -618,7 +633,10 @@ def _end_of(started: _Started, row: _Row, kind: str) -> Ended:
         elif not (why := _why_no_proof(started, row, kind)):
             outcome = "passed"
 
-    return Ended(outcome, why, summary.failure, summary)
+    shown = summary.failure
+    if outcome == "unknown" and not summary.seen:
+        shown = shown or _killed(started)
+    return Ended(outcome, why, shown, summary)
 
 
 def _may_change_runner(variable: str) -> bool:
@@ -632,19 +650,26 @@ def _is_harmless(value: ShellWord) -> bool:
 
 
 def _ended_badly(
-    status: int, part: Part, row: CheckProgram, kind: str, summary: Summary
+    status: int, started: _Started, row: CheckProgram, kind: str, summary: Summary
 ) -> tuple[Outcome, str]:
+    # What the runner printed is more precise than any status.
+    if summary.failure is not None and kind != "coverage":
+        return "failed", ""
+    if signal := _signal_of(status, started):
+        # A watcher prints its results and goes on until something ends it.
+        watches = any("watch" in each or each == "-w" for each in started.arguments)
+        unseen = not (started.command.output or started.command.output_whole)
+        if summary.seen or watches or unseen:
+            return "unknown", "it was ended, possibly after it had printed its result"
+        return "cut short", f"{signal} ended it (exit status {status})"
     if kind == "coverage":
         # Tests that fail and a share that is too low end with the same status.
         return "unknown", "the exit status does not say why it failed"
-    # What the runner printed is more precise than any status.
-    if summary.failure is not None:
-        return "failed", ""
-    if not part.alone:
+    if not started.part.alone:
         return "unknown", "another command of the line may have failed"
     if status in _CANNOT_START or status in row.not_started:
         return "not started", ""
-    if status in _CUT_SHORT or status < 0:
+    if status in _INTERRUPTED or status == _TIMED_OUT or status < 0:
         return "unknown", "it was ended before it finished"
     if kind == "tests" and summary.seen and not summary.nothing_ran:
         # A coverage limit or a report that cannot be written ends a run of good tests like this.
@@ -656,3 +681,28 @@ def _ended_badly(
     if row.family == "pytest" and status == _PYTEST_INTERRUPTED:
         return "unknown", "it was interrupted"
     return "failed", ""
+
+
+def _signal_of(status: int, started: _Started) -> str:
+    """Return what ended the program from outside, "" if that is not certain."""
+    others = [part for part in started.parts if part is not started.part]
+    if any(name_of(each.words[0]) not in _BUILT_IN for each in others):
+        return ""
+    if status == _TIMED_OUT and "timeout" in started.command.line:
+        return "its time limit"
+    if status in _INTERRUPTED or not (status < 0 or status in _BY_SIGNAL):
+        return ""
+    return f"signal {-status if status < 0 else status - _SHELL_SIGNALS}"
+
+
+def _killed(started: _Started) -> str | None:
+    """Return what the shell printed about this program where a signal ended it, None for nothing.
+
+    A shell that is not bash names no program: the word then stands alone on its line.
+    """
+    for line in started.command.output[-SUMMARY_CHARACTERS:].splitlines():
+        found = re.match(_KILLED, line[:_LINE_CHARACTERS].strip())
+        if found is not None and (not found[2] or started.name in found[2]):
+            return found[1]
+
+    return None

@@ -164,6 +164,8 @@ class _Judge:
         real = [run for run in runs if not run.vacuous]
         # From the end, because each outcome is read from the output of its run.
         last = next((run for run in reversed(real) if self._decides(run)), None)
+        if last is None and real and real[-1].outcome == "cut short":
+            last = real[-1]
         if last is None:
             # What ran in an earlier task of the same agent may explain a claim, never refute it.
             earlier = self._matching(self._history.of_kind(kind, current=False))
@@ -176,13 +178,15 @@ class _Judge:
         if last.outcome == "passed":
             return self._passed(last, kind)
 
-        what = f"{last.program} failed{_counts_of(last)}"
+        ended = _end_of(last)
+        what = f"{last.program} {ended}"
         if not self._check.passed:
             return JudgedCheck(self._item("observed", last, what))
 
         doubt = self._history.doubt(last, kind, _last_passed(real))
         if doubt is not None:
-            return self._not_proven(f"the last run of {last.program} failed, but {doubt}", last)
+            how = ended.partition(":")[0]
+            return self._not_proven(f"the last run of {last.program} {how}, but {doubt}", last)
 
         # Another check of this kind may be reported as failed: then nothing is hidden.
         if any(
@@ -201,8 +205,10 @@ class _Judge:
 
         rule = EXPLAINED_FAILURE if _EXPLAINED & self._words else CHECK_FAILED
         fix = "Fix them and run it again, or report PARTIAL."
-        message = f"{in_task} failed{_counts_of(last)}"
+        if last.outcome == "cut short":
+            fix = "Run it again until it ends, or report PARTIAL."
 
+        message = f"{in_task} {ended}"
         return JudgedCheck(self._item("claimed", last, what), (self._problem(rule, message, fix),))
 
     # The runs of the check
@@ -486,6 +492,13 @@ def _counts_of(run: Run) -> str:
     shown = ", ".join([without_secrets(summary.failure or ""), *names])
 
     return f": {shown}" + (f" and {more} more" if more > 0 else "")
+
+
+def _end_of(run: Run) -> str:
+    """Return how a run ended that did not pass: "failed: 2 failed, test_a"."""
+    if run.outcome == "cut short":
+        return f"did not finish: {run.why}"
+    return f"failed{_counts_of(run)}"
 
 
 def _fix_for(run: Run) -> str:

@@ -53,8 +53,8 @@ CHECK_FAILED: Final = ACTIVITY_RULES.add(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches=(
-        "a check is reported as passed, and the last run of that kind failed; a warning where the"
-        " report explains the failure"
+        "a check is reported as passed, and the last run of that kind failed, or a signal or time"
+        " limit ended each run before it had a result; a warning where the report explains it"
     ),
     why="The next agent builds on work that does not hold.",
     fix="Fix them and run it again, or report PARTIAL.",

@@ -178,6 +178,8 @@ def _outcome(ended: EndedRun, read: _Read) -> tuple[RunOutcome, str]:
         last = mine[-1].outcome if mine else "failed"
         if last == "nothing":
             return "nothing", "it executed no test"
+        if last == "cut short":
+            return "unfinished", mine[-1].why
         if last == "not started":
             return "unfinished", f"it could not be started (exit code {ended.status})"
         if last == "unknown" and mine[-1].shown is None:

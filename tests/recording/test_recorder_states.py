@@ -94,7 +94,7 @@ def test_standard_input_and_options_of_the_command_reach_it(player: Player) -> N
         ("2 failed, 10 passed in 0.10s", 0, "failed (12 run, 2 failed"),
         ("no tests ran in 0.01s", 5, "executed no test"),
         ("12 skipped in 0.01s", 0, "executed no test"),
-        ("killed", 137, "shows no result"),
+        ("killed", 137, "did not finish"),
     ],
 )
 def test_the_summary_counts_more_than_the_exit_code(
