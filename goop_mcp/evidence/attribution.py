@@ -319,7 +319,11 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
 def without_wrapper_words(argv: Sequence[str]) -> tuple[str, ...]:
     """Return the program of `argv` and its arguments, without `uv run`, `timeout` and the like."""
     known = without_wrappers([ShellWord(argument) for argument in argv])
-    return tuple(word.text for word in known.words) if known is not None else ()
+    if known is None:
+        return ()
+    # An image may make anything of the same words.
+    prefix = known.container.prefix if known.container is not None else ()
+    return tuple(word.text for word in (*prefix, *known.words))
 
 
 def words_in(text: str) -> Iterator[str]:
@@ -352,7 +356,8 @@ def _parts(command: ObservedCommand) -> Sequence[Part] | None:
     if name_of(known.words[0]) in ("bash", "sh", "zsh", "dash", "ksh", "eval"):
         line = " ".join("'" + argument.replace("'", "'\\''") + "'" for argument in command.argv)
         return _parts_of_line(line)
-    return (Part(known.words, known.variables, proven=True, alone=True),)
+    part = Part(known.words, known.variables, proven=True, alone=True, container=known.container)
+    return (part,)
 
 
 @lru_cache(maxsize=256)
@@ -433,7 +438,8 @@ class _Row(NamedTuple):
 def _runs(started: _Started) -> Iterator[Run]:
     """Yield the runs of one program: one for each kind of check that it is."""
     name, arguments = started.name, started.arguments
-    words = started.part.words
+    container = started.part.container
+    words = (*(container.prefix if container is not None else ()), *started.part.words)
     is_named = (
         bool(started.known.named)
         and tuple(word.text for word in words) in started.known.named
@@ -470,7 +476,9 @@ def _runs(started: _Started) -> Iterator[Run]:
 
 def _row_of_runner(started: _Started, program: CheckProgram) -> _Row:
     """Return what a known runner rests on: a file of the project of its name may be anything."""
-    word = started.part.words[0]
+    word, container = started.part.words[0], started.part.container
+    if container is not None:
+        return _Row(program, "runner" if container.direct else "target", container.defined_by)
     # Where nobody looks for the program, one with a whole path may still be in the project.
     if place := path_in_project(word) or started.known.place_of(word.text):
         return _Row(program, "target", (place,))
@@ -487,7 +495,12 @@ def _row_of_target(started: _Started, scripts: ScriptRunner, names: tuple[str, .
     shown = " ".join((started.name, *names))[:_LINE_CHARACTERS]
     kinds = kinds_of_script(scripts, names)
     place = path_in_project(started.part.words[0])
-    defined_by = (*([place] if place else []), *definitions_of(scripts, started.part))
+    container = started.part.container
+    defined_by = (
+        *([place] if place else []),
+        *definitions_of(scripts, started.part),
+        *(container.defined_by if container is not None else ()),
+    )
     program = CheckProgram(shown, kinds, scripts.sources, vacuous=scripts.vacuous)
 
     return _Row(program, "target", defined_by, scripts)
@@ -665,6 +678,8 @@ def _ended_badly(
     if kind == "coverage":
         # Tests that fail and a share that is too low end with the same status.
         return "unknown", "the exit status does not say why it failed"
+    if started.part.container is not None and status not in _CANNOT_START:
+        return "unknown", "its container may not have started"
     if not started.part.alone:
         return "unknown", "another command of the line may have failed"
     if status in _CANNOT_START or status in row.not_started:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
+from goop_mcp.evidence.shell.containers import Container
 from goop_mcp.evidence.shell.reading import read_script
 from goop_mcp.evidence.shell.tree import (
     AndOr,
@@ -17,7 +18,12 @@ from goop_mcp.evidence.shell.tree import (
     Simple,
     UnreadableLineError,
 )
-from goop_mcp.evidence.shell.wrappers import name_of, shell_script, without_wrappers
+from goop_mcp.evidence.shell.wrappers import (
+    StartedProgram,
+    name_of,
+    shell_script,
+    without_wrappers,
+)
 
 __all__ = ["Part", "parts_of"]
 
@@ -47,13 +53,15 @@ class Part(NamedTuple):
     """One program that a line starts, without its wrappers.
 
     `proven`: status 0 of the line means that this program ran and ended with 0. `alone`: any other
-    status of the line is the status of this program. `variables` are set for it.
+    status of the line is the status of this program. `variables` are set for it. `container` is
+    where it runs, None for this machine.
     """
 
     words: tuple[ShellWord, ...]
     variables: tuple[tuple[str, ShellWord], ...]
     proven: bool
     alone: bool
+    container: Container | None = None
 
 
 def parts_of(line: str) -> tuple[Part, ...] | None:
@@ -81,6 +89,7 @@ def parts_of(line: str) -> tuple[Part, ...] | None:
             (*decider.exported, *each.assignments),
             proven=at in proven and name_of(each.words[0]) not in decider.functions,
             alone=fallible == [at] and at in proven,
+            container=decider.containers.get(at),
         )
         for at, each in enumerate(decider.found)
     )
@@ -93,6 +102,9 @@ class _Decider:
         self.found: list[Simple] = []
         self.exported: list[tuple[str, ShellWord]] = []
         self.functions: set[str] = set()
+        # Where a command of `found` runs, by its number.
+        self.containers: dict[int, Container] = {}
+        self._container: Container | None = None
         # Whether the line may end before its last command, with status 0.
         self.ends_early = False
         self._options = _Options()
@@ -222,6 +234,14 @@ class _Decider:
         if command is None or not command.words:
             return self._add(node)
 
+        outside = self._container
+        self._container = outside or command.container
+        try:
+            return self._started(node, command)
+        finally:
+            self._container = outside
+
+    def _started(self, node: Simple, command: StartedProgram) -> frozenset[int]:
         script = shell_script(command)
         if script is None:
             return self._add(Simple(command.words, command.variables))
@@ -273,6 +293,8 @@ class _Decider:
         if len(self.found) >= _MOST_PARTS:
             raise UnreadableLineError("the line has too many commands")
 
+        if self._container is not None:
+            self.containers[len(self.found)] = self._container
         self.found.append(command)
 
         return frozenset({len(self.found) - 1})

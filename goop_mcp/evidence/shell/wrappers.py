@@ -4,6 +4,13 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from goop_mcp.evidence.runners import is_script_name, runner_of
+from goop_mcp.evidence.shell.containers import CONTAINER_PROGRAMS, Container, command_in_container
+from goop_mcp.evidence.shell.options import (
+    after_options,
+    are_flags,
+    known_options,
+    words_of_option,
+)
 from goop_mcp.evidence.shell.tree import ShellWord
 
 __all__ = [
@@ -16,21 +23,6 @@ __all__ = [
 ]
 
 
-class Wrapper(NamedTuple):
-    """How to find the program that a wrapper starts.
-
-    `values` are its options that take the next word as a value, `flags` those without one, and
-    `packages` those whose value names what is installed first. With any other option it may start
-    something else, or nothing. `skip` is the number of words of its own that come after the
-    options.
-    """
-
-    values: frozenset[str] = frozenset()
-    flags: frozenset[str] = frozenset()
-    packages: frozenset[str] = frozenset()
-    skip: int = 0
-
-
 class ShellScript(NamedTuple):
     """The script that a shell or `eval` was given, None if it is not known, and its options."""
 
@@ -41,20 +33,18 @@ class ShellScript(NamedTuple):
 
 
 class StartedProgram(NamedTuple):
-    """What is left without wrappers: a program with arguments, and the variables set for it."""
+    """What is left without wrappers: a program with arguments, and the variables set for it.
+
+    `container` is where it runs, None for this machine.
+    """
 
     words: tuple[ShellWord, ...]
     variables: tuple[tuple[str, ShellWord], ...] = ()
-
-
-def _wrapper(values: str = "", flags: str = "", *, packages: str = "", skip: int = 0) -> Wrapper:
-    return Wrapper(
-        frozenset(values.split()), frozenset(flags.split()), frozenset(packages.split()), skip
-    )
+    container: Container | None = None
 
 
 _QUIET: Final = "-q --quiet -v --verbose -s --silent"
-_UV: Final = _wrapper(
+_UV: Final = known_options(
     "--with-requirements --extra --group --only-group -p --python --project --directory --package"
     " --env-file --index --default-index --no-group --no-extra"
     " --cache-dir --color --resolution --prerelease --link-mode --exclude-newer -P"
@@ -66,115 +56,112 @@ _UV: Final = _wrapper(
     " --no-python-downloads -m --module",
     packages="-w --with --with-editable --from",
 )
-_CONDA: Final = _wrapper(
+_CONDA: Final = known_options(
     "-n --name -p --prefix --cwd -a --attach",
     "--no-capture-output --live-stream --no-live-stream -v --verbose",
 )
-_NPX: Final = _wrapper(
+_NPX: Final = known_options(
     "-w --workspace --prefix --loglevel",
     "-y --yes --no --no-install --offline --prefer-offline --ignore-existing --workspaces"
     f" {_QUIET}",
     packages="-p --package",
 )
-_BUNX: Final = _wrapper(flags=f"-b --bun --no-install {_QUIET}", packages="-p --package")
-_YARN: Final = _wrapper(flags=_QUIET, packages="-p --package")
-_DOTENV: Final = _wrapper("-f --file -e", "-o --override --no-override")
-_TIMEOUT: Final = _wrapper(
+_BUNX: Final = known_options(flags=f"-b --bun --no-install {_QUIET}", packages="-p --package")
+_YARN: Final = known_options(flags=_QUIET, packages="-p --package")
+_DOTENV: Final = known_options("-f --file -e", "-o --override --no-override")
+_TIMEOUT: Final = known_options(
     "-s --signal -k --kill-after", "--foreground --preserve-status -v --verbose", skip=1
 )
 
 # A name of two words is a program with its subcommand.
 _WRAPPERS: Final = {
-    "asdf exec": _wrapper(),
+    "asdf exec": known_options(),
     "bun x": _BUNX,
-    "bundle exec": _wrapper("--gemfile", "--keep-file-descriptors --no-color --verbose"),
+    "bundle exec": known_options("--gemfile", "--keep-file-descriptors --no-color --verbose"),
     "bunx": _BUNX,
-    "caffeinate": _wrapper("-t -w", "-d -i -m -s -u"),
-    "chronic": _wrapper(flags="-v -e"),
-    "command": _wrapper(flags="-p"),
+    "caffeinate": known_options("-t -w", "-d -i -m -s -u"),
+    "chronic": known_options(flags="-v -e"),
+    "command": known_options(flags="-p"),
     "conda run": _CONDA,
-    "direnv exec": _wrapper(skip=1),
-    "doas": _wrapper("-u -C", "-n"),
+    "direnv exec": known_options(skip=1),
+    "doas": known_options("-u -C", "-n"),
     "dotenv": _DOTENV,
     "dotenv run": _DOTENV,
-    "dotenvx run": _wrapper("-f --env-file -e --env", f"-o --overload --strict {_QUIET}"),
+    "dotenvx run": known_options("-f --env-file -e --env", f"-o --overload --strict {_QUIET}"),
     # Its -S takes the words of another program.
-    "env": _wrapper("-u --unset", "- -i --ignore-environment --debug"),
-    "exec": _wrapper("-a", "-c -l"),
-    "goop-mcp run": _wrapper(
+    "env": known_options("-u --unset", "- -i --ignore-environment --debug"),
+    "exec": known_options("-a", "-c -l"),
+    "goop-mcp run": known_options(
         "--name --junit --ctrf --tap --coverage --timeout --project --database --project-id",
         "-q --quiet -v --verbose",
     ),
     "gtimeout": _TIMEOUT,
-    "hatch run": _wrapper(),
-    "ionice": _wrapper("-c --class -n --classdata", "-t --ignore"),
+    "hatch run": known_options(),
+    "ionice": known_options("-c --class -n --classdata", "-t --ignore"),
     "mamba run": _CONDA,
     "micromamba run": _CONDA,
-    "mise exec": _wrapper("-j --jobs", f"--raw -y --yes {_QUIET}"),
-    "mise x": _wrapper("-j --jobs", f"--raw -y --yes {_QUIET}"),
-    "nice": _wrapper("-n --adjustment", "-1 -2 -3 -4 -5 -6 -7 -8 -9 -10 -15 -19 -20"),
-    "nohup": _wrapper(),
+    "mise exec": known_options("-j --jobs", f"--raw -y --yes {_QUIET}"),
+    "mise x": known_options("-j --jobs", f"--raw -y --yes {_QUIET}"),
+    "nice": known_options("-n --adjustment", "-1 -2 -3 -4 -5 -6 -7 -8 -9 -10 -15 -19 -20"),
+    "nohup": known_options(),
     "npm exec": _NPX,
     "npx": _NPX,
-    "php": _wrapper("-d", "-n -q"),
-    "pdm run": _wrapper("-p --project", "--site-packages --recreate -q --quiet -v --verbose"),
-    "pipenv run": _wrapper(flags="--system -q --quiet -v --verbose"),
-    "pipx run": _wrapper(
+    "php": known_options("-d", "-n -q"),
+    "pdm run": known_options("-p --project", "--site-packages --recreate -q --quiet -v --verbose"),
+    "pipenv run": known_options(flags="--system -q --quiet -v --verbose"),
+    "pipx run": known_options(
         "--python --pip-args",
         "--no-cache -q --quiet -v --verbose",
         packages="--spec",
     ),
-    "pixi run": _wrapper(
+    "pixi run": known_options(
         "-e --environment --manifest-path",
         "--frozen --locked --no-install --as-is --clean-env -q --quiet -v --verbose",
     ),
-    "pnpm dlx": _wrapper(flags=_QUIET, packages="--package"),
-    "pnpm exec": _wrapper(
+    "pnpm dlx": known_options(flags=_QUIET, packages="--package"),
+    "pnpm exec": known_options(
         "--filter -F -C --dir", f"-r --recursive --parallel --stream -w --workspace-root {_QUIET}"
     ),
-    "poetry run": _wrapper(
+    "poetry run": known_options(
         "-C --directory -P --project",
         "-q --quiet -v -vv -vvv --verbose -n --no-interaction --ansi --no-ansi --no-plugins"
         " --no-cache",
     ),
-    "pyenv exec": _wrapper(),
-    "rbenv exec": _wrapper(),
-    "rye run": _wrapper("-p --pyproject", "-q --quiet -v --verbose"),
+    "pyenv exec": known_options(),
+    "rbenv exec": known_options(),
+    "rye run": known_options("-p --pyproject", "-q --quiet -v --verbose"),
     # With -f it ends before the program.
-    "setsid": _wrapper(flags="-w --wait -c --ctty"),
-    "stdbuf": _wrapper("-i --input -o --output -e --error"),
-    "sudo": _wrapper(
+    "setsid": known_options(flags="-w --wait -c --ctty"),
+    "stdbuf": known_options("-i --input -o --output -e --error"),
+    "sudo": known_options(
         "-u --user -g --group -C -p -r -t -T",
         "-E -H -n -P -S -A --preserve-env --set-home --non-interactive",
     ),
-    "time": _wrapper("-f --format -o --output", "-p --portability -a --append -q -v --verbose"),
+    "time": known_options(
+        "-f --format -o --output", "-p --portability -a --append -q -v --verbose"
+    ),
     "timeout": _TIMEOUT,
-    "unbuffer": _wrapper(flags="-p"),
+    "unbuffer": known_options(flags="-p"),
     "uv run": _UV,
     "uvx": _UV,
-    "xvfb-run": _wrapper(
+    "xvfb-run": known_options(
         "-e -f -n -p -s -w --server-num --server-args --error-file",
         "-a --auto-servernum -l --listen-tcp",
     ),
     "yarn dlx": _YARN,
     "yarn exec": _YARN,
 }
-_PYTHON: Final = _wrapper("-W -X", "-u -B -O -OO -I -E -s -S -b -bb -d -q -v -P -R")
+_PYTHON: Final = known_options("-W -X", "-u -B -O -OO -I -E -s -S -b -bb -d -q -v -P -R")
 _MODULE_RUNNERS: Final = {
     "python": _PYTHON,
     "pypy": _PYTHON,
     "py": _PYTHON._replace(flags=_PYTHON.flags | {"-2", "-3"}),
-    "coverage run": _wrapper(
+    "coverage run": known_options(
         "--source --rcfile --include --omit --data-file --concurrency --context --source-pkg",
         "-a --append --branch -p --parallel-mode -L --pylib --timid",
     ),
 }
 """Programs that run the module named by `-m`."""
-
-# What the project brings: a name alone is that of a package which others have published.
-_OWN_PACKAGE: Final = (".", "~", "$", "/")
-# Settings of PHP that name a file to run.
-_LOADED_BY_PHP: Final = ("auto_prepend_file", "auto_append_file", "extension", "zend_extension")
 
 WRAPPER_NAMES: Final = frozenset(name.split()[0] for name in (*_WRAPPERS, *_MODULE_RUNNERS))
 """The names of the programs that start another one."""
@@ -210,11 +197,18 @@ def without_wrappers(
     `python -m pytest -q` gives `pytest -q`, `timeout 60 uv run pytest` gives `pytest`.
     """
     left, known = tuple(words), list(variables)
+    container: Container | None = None
     for _ in range(_MOST_WRAPPERS):
         if not left:
             return None
 
         name = name_of(left[0])
+        inside = command_in_container(left) if name in CONTAINER_PROGRAMS else None
+        if inside is not None and container is None:
+            container, left = inside.container, inside.words
+            known += inside.variables
+            continue
+
         second = left[1].text if len(left) > 1 else ""
         both = f"{name} {second}"
 
@@ -227,9 +221,9 @@ def without_wrappers(
         if wrapper is None or name == "dotenv":
             wrapper, taken = _WRAPPERS.get(name), 1
         if wrapper is None:
-            return StartedProgram(left, tuple(known))
+            return StartedProgram(left, tuple(known), container)
 
-        rest = _after_options(left[taken:], wrapper)
+        rest = after_options(left[taken:], wrapper)
         if rest is None:
             return None
         if name == "env":
@@ -240,11 +234,11 @@ def without_wrappers(
 
         rest = rest[wrapper.skip :]
         if both in _ALSO_SCRIPTS and _is_script(rest):
-            return StartedProgram(left, tuple(known))
+            return StartedProgram(left, tuple(known), container)
 
         left = rest
 
-    return StartedProgram(left, tuple(known))
+    return StartedProgram(left, tuple(known), container)
 
 
 def _is_script(words: Sequence[ShellWord]) -> bool:
@@ -265,13 +259,13 @@ def _module(
     while at < len(left) and left[at].text.startswith("-"):
         option, sign, module = left[at].text.partition("m")
         # `-m pytest`, `-um pytest`, `-mpytest`
-        if sign and (option == "-" or _are_flags(option, runner)):
+        if sign and (option == "-" or are_flags(option, runner)):
             return (
                 (ShellWord(module, left[at].literal), *left[at + 1 :])
                 if module
                 else (left[at + 1 :] or None)
             )
-        taken_words = _words_of_option(left[at:], runner)
+        taken_words = words_of_option(left[at:], runner)
         # `-c CODE` and `-` bring a program of their own, `--version` starts none.
         if not taken_words:
             return None
@@ -281,61 +275,6 @@ def _module(
     is_script = at < len(left) and left[at].text.endswith(".py")
 
     return left[at:] if is_script else None
-
-
-def _after_options(words: tuple[ShellWord, ...], wrapper: Wrapper) -> tuple[ShellWord, ...] | None:
-    at = 0
-    while at < len(words) and words[at].text.startswith("-"):
-        if words[at].text == "--":
-            at += 1
-            break
-
-        taken = _words_of_option(words[at:], wrapper)
-        if not taken:
-            return None
-        at += taken
-
-    return words[at:]
-
-
-def _words_of_option(words: Sequence[ShellWord], wrapper: Wrapper) -> int:
-    """Return how many words the option takes with which `words` begin, 0 for one not known."""
-    text = words[0].text
-    option, sign, value = text.partition("=")
-    if option in wrapper.flags or _are_flags(text, wrapper):
-        return 1
-
-    taken = 1
-    if not (sign and text.startswith("--")):
-        # `-n5`, and `-n 5`
-        option, value = (text[:2], text[2:]) if text[:2] in wrapper.values else (text, "")
-        if not value:
-            taken, value = 2, words[1].text if len(words) > 1 else ""
-
-    if option in wrapper.packages:
-        return taken if _is_published(value) else 0
-    if option not in wrapper.values or value.partition("=")[0].strip() in _LOADED_BY_PHP:
-        return 0
-    return taken
-
-
-def _are_flags(text: str, wrapper: Wrapper) -> bool:
-    """Whether `text` is letters of options without values after one dash, such as `-dim`."""
-    letters = text[1:]
-    return letters != "" and all(f"-{letter}" in wrapper.flags for letter in letters)
-
-
-def _is_published(package: str) -> bool:
-    """Whether a package is not one of the project, whose own one is installed in any case."""
-    if package == "." or package.startswith(".["):
-        return True
-    scoped = package.startswith("@") and package.count("/") == 1
-    return (
-        bool(package)
-        and not package.startswith(_OWN_PACKAGE)
-        and ":" not in package
-        and ("/" not in package or scoped)
-    )
 
 
 def shell_script(command: StartedProgram) -> ShellScript | None:
