@@ -41,6 +41,7 @@ from goop_mcp.evidence.runners import (
 from goop_mcp.evidence.shell import Part, parts_of
 from goop_mcp.evidence.shell.tree import ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
+from goop_mcp.evidence.shell_writes import Written, written_by
 from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, Summary, summary_of
 from goop_mcp.evidence.unseen import checks_nothing, git_command
 
@@ -141,10 +142,10 @@ def _not_known() -> Ended:
 class Run:
     """One run of a program that checks something.
 
-    `program` is what messages call it, and `rests_on` what makes it a proof. `vacuous`: with these
-    arguments it runs nothing, or only prints. How it ended and what defines it is read from its
-    output when somebody asks: an agent runs its tests a hundred times, and its report is about the
-    last of them.
+    `program` is what messages call it, `rests_on` what makes it a proof, and `at` its number among
+    the programs of the line. `vacuous`: with these arguments it runs nothing, or only prints. How
+    it ended and what defines it is read from its output when somebody asks: an agent runs its tests
+    a hundred times, and its report is about the last of them.
     """
 
     __slots__ = (
@@ -152,6 +153,7 @@ class Run:
         "_end",
         "_ended",
         "arguments",
+        "at",
         "command",
         "kinds",
         "program",
@@ -172,11 +174,12 @@ class Run:
         vacuous: bool = False,
         rests_on: Basis = "target",
         define: Callable[[], Definition] = Definition,
+        at: int = 0,
     ) -> None:
         """Keep what is known from the line; `end` and `define` read the rest."""
         self.command, self.program, self.arguments, self.kinds = command, program, arguments, kinds
         self.sources, self.vacuous, self.rests_on = sources, vacuous, rests_on
-        self._end, self._define = end, define
+        self._end, self._define, self.at = end, define, at
         self._ended: Ended | None = None
 
     @property
@@ -229,7 +232,7 @@ class Attributed(NamedTuple):
     changes files. `harmless`: all of them only read or print. `other_tree`: it puts other files in
     place, as `git stash` does. `folders` are those in which it starts programs. `only_says`: all of
     them only print what their arguments say, or check nothing. `may_hide`: one of its programs is
-    not known, so that it may have run anything.
+    not known, so that it may have run anything. `writes` are the files that it writes.
     """
 
     runs: tuple[Run, ...]
@@ -240,6 +243,7 @@ class Attributed(NamedTuple):
     folders: tuple[str, ...] = ("",)
     only_says: bool = False
     may_hide: bool = False
+    writes: tuple[Written, ...] = ()
 
 
 def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> Attributed:
@@ -304,6 +308,7 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
     # A redirection may write any file.
     reads_only = reads_only and ">" not in command.line
 
+    writes = tuple(written_by(parts, command.line))
     return Attributed(
         tuple(runs),
         frozenset(unknown),
@@ -313,6 +318,7 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
         folders,
         only_says=only_says and ">" not in command.line,
         may_hide=may_hide,
+        writes=writes,
     )
 
 
@@ -548,6 +554,7 @@ def _run_of(started: _Started, row: _Row, kind: str) -> Run:
         vacuous=_is_vacuous(started, row.program),
         rests_on=row.rests_on,
         define=partial(_definition, started, row),
+        at=next(at for at, part in enumerate(started.parts) if part is started.part),
     )
 
 

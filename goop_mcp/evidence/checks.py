@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from goop_mcp.evidence.activity import ObservedFile
+from msgspec.structs import replace
+
 from goop_mcp.evidence.attribution import Run, words_in
 from goop_mcp.evidence.check_kinds import is_by_hand, kinds_of
 from goop_mcp.evidence.claimed_runs import NOT_CLAIMED, ClaimedRun, claimed_run
 from goop_mcp.evidence.history import TaskHistory, without_secrets
+from goop_mcp.evidence.later_changes import Change, change_after
 from goop_mcp.evidence.proofs import NOT_SHOWN, OTHERS_PRINT, REDEFINED, TEMPORARY
 from goop_mcp.evidence.rules import (
     CHECK_FAILED,
@@ -18,6 +20,7 @@ from goop_mcp.evidence.rules import (
     COUNTS_DIFFER,
     EXPLAINED_FAILURE,
     NOTHING_EXECUTED,
+    POSSIBLY_STALE,
     STALE_REQUIRED,
     VACUOUS_COMMAND,
 )
@@ -262,21 +265,10 @@ class _Judge:
             return JudgedCheck(item)
 
         problems: list[Problem] = []
-        for file in self._history.activity.files:
-            name = file.path.replace("\\", "/").rpartition("/")[2]
-            ending = name[name.rfind(".") :] if "." in name else ""
-            if file.position > run.position and file.ok and file.current and ending in run.sources:
-                certainly = self._must_show(kind, since=file.position) and self._is_inside(file)
-                message = (
-                    f"{self._name} is reported as passed; {excerpt(name, _SHOWN)!r} changed after"
-                    f" the last run of {run.program}; expected a run on the present files"
-                )
-                is_warning = self._required == "claimed" and not certainly
-                rule = CHECK_STALE if is_warning else STALE_REQUIRED
-                fix = f"Run {run.program} again."
-                problems.append(self._problem(rule, message, fix))
-                # One file is reason enough to run the check again.
-                break
+        if (change := change_after(run, self._history)) is not None:
+            problems.append(self._stale(run, change, kind))
+            if not change.certain:
+                item = replace(item, detail=f"{item.detail}, possibly on other files")
 
         if kind == "tests" and (differs := self._other_counts(run)) is not None:
             message, fix = f"{self._name}: {differs}", "Copy the counts that the last run printed."
@@ -289,6 +281,21 @@ class _Judge:
             problems.append(self._problem(CHECK_REQUIRED, message))
 
         return JudgedCheck(item, tuple(problems))
+
+    def _stale(self, run: Run, change: Change, kind: str) -> Problem:
+        changed = repr(excerpt(change.name, _SHOWN)) if change.name else "a file"
+        how = "changed" if change.certain else "possibly changed"
+        message = (
+            f"{self._name} is reported as passed; {changed} {how} after the last run of"
+            f" {run.program}; expected a run on the present files"
+        )
+        required = self._required != "claimed" or (
+            self._must_show(kind, since=change.position) and self._is_inside(change.path)
+        )
+        rule = STALE_REQUIRED if required else CHECK_STALE
+        return self._problem(
+            rule if change.certain else POSSIBLY_STALE, message, f"Run {run.program} again."
+        )
 
     def _nothing_decided(self, kind: str, runs: Sequence[Run], real: Sequence[Run]) -> JudgedCheck:
         if not self._check.passed:
@@ -373,9 +380,9 @@ class _Judge:
         by_program, runners = self._claimed(kind)
         return by_program and not self._history.may_hide(kind, runners, since=since)
 
-    def _is_inside(self, file: ObservedFile) -> bool:
+    def _is_inside(self, path: str) -> bool:
         """Return whether a file is known to be one of the project."""
-        path = file.path.replace("\\", "/")
+        path = path.replace("\\", "/")
         if self._root is not None and path.startswith("/"):
             return path.startswith(self._root)
         return not path.startswith("/") or path.split("/")[1] not in TEMPORARY

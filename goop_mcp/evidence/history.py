@@ -1,6 +1,6 @@
 """The commands of a task as runs of checks, and whether a later entry puts a run in doubt."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from goop_mcp import redaction
@@ -12,8 +12,9 @@ from goop_mcp.evidence.attribution import (
     words_in,
 )
 from goop_mcp.evidence.check_kinds import named_commands
-from goop_mcp.evidence.proofs import Known
+from goop_mcp.evidence.proofs import Known, is_elsewhere
 from goop_mcp.evidence.runners import ANY_KIND, word_set
+from goop_mcp.evidence.shell_writes import Written
 from goop_mcp.evidence.summaries import summary_of
 
 __all__ = ["Redefined", "TaskHistory", "without_secrets"]
@@ -222,6 +223,45 @@ class TaskHistory:
             or any(self._printed_success(command, kind) for command in logs)
         )
 
+    def written_after(self, run: Run) -> Iterator[tuple[int, Written]]:
+        """Yield the files that shell lines wrote after `run`, with the positions of these lines.
+
+        What other files or a removal later took back is not certain, nor what was written where an
+        agent may have entered another folder.
+        """
+        moved = any(map(is_elsewhere, self._folders))
+        entries = [each for each in self._entries if each.command.position >= run.position]
+        for number, (command, attributed) in enumerate(entries):
+            for written in attributed.writes:
+                later = command.position > run.position or written.at > run.at
+                if not later or not command.ran or not command.current:
+                    continue
+                name = written.path.rpartition("/")[2]
+                undone = any(
+                    each.attributed.other_tree or _removes(each.command.line, name)
+                    for each in entries[number:]
+                )
+                sure = command.status == 0 and not moved and not undone
+                yield command.position, written._replace(reached=written.reached and sure)
+
+    def is_changed_since(self, run: Run, path: str) -> bool | None:
+        """Return whether a file changed after `run`, by its content when the task began.
+
+        None if that is not known, or if something up to the run may have changed it.
+        """
+        found = self._redefined((path,)) if self._redefined is not None else None
+        if not found:
+            return None if found is None else False
+
+        name = path.rpartition("/")[2]
+        earlier = any(each.path.endswith(name) for each in self.activity.files) or any(
+            each.command.position <= run.position
+            and each.command.ran
+            and not each.attributed.reads_only
+            for each in self._entries
+        )
+        return None if earlier or any(map(_may_write, self.activity.tools)) else True
+
     def later_unknown(self, run: Run) -> bool:
         """Return whether any program but the known harmless ones ran after `run`."""
         return any(
@@ -307,6 +347,10 @@ def _reads_a_log(entry: _Entry) -> bool:
         and not _READERS.isdisjoint(words)
         and bool(entry.command.output)
     )
+
+
+def _removes(line: str, name: str) -> bool:
+    return bool(name) and name in line and bool({"rm", "mv", "unlink"}.intersection(line.split()))
 
 
 def _may_write(call: ObservedCall) -> bool:

@@ -11,7 +11,7 @@ from goop_mcp.evidence.checks import judge_checks
 from goop_mcp.evidence.corrections import Correction
 from goop_mcp.evidence.evidence import EvidenceSource, Observed, activity_of
 from goop_mcp.evidence.history import Redefined, TaskHistory, without_secrets
-from goop_mcp.evidence.proofs import TEMPORARY
+from goop_mcp.evidence.proofs import is_elsewhere
 from goop_mcp.evidence.recorded_checks import judge_recorded
 from goop_mcp.evidence.recorded_runs import NO_TREE, KnownRuns
 from goop_mcp.evidence.rules import FILE_NOT_REPORTED, NOTHING_DONE, WRITE_REFUSED
@@ -241,9 +241,7 @@ class _Files:
             inside = path.startswith(root) if path.startswith("/") else True
             if id(file) in listed or file.action == "deleted" or not inside:
                 continue
-            if path.split("/")[1:2] and path.startswith("/") and path.split("/")[1] in TEMPORARY:
-                continue
-            if any(part in f"/{path}" for part in _NOT_REPORTED):
+            if is_elsewhere(path) or any(part in f"/{path}" for part in _NOT_REPORTED):
                 continue
 
             shown += 1

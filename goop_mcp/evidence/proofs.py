@@ -37,6 +37,7 @@ __all__ = [
     "definitions_of",
     "echoed_commands",
     "folders_in",
+    "is_elsewhere",
     "is_installed",
     "is_redefined",
     "may_print",
@@ -54,6 +55,9 @@ NamedCommands = Mapping[tuple[str, ...], tuple[str, ...]]
 
 NOT_SHOWN: Final = "its output shows no result in the form of a known runner"
 OTHERS_PRINT: Final = "another command of the line may have printed the result"
+TEMPORARY: Final = word_set("dev tmp var")
+"""Folders at the top of a machine that hold no project."""
+
 REDEFINED: Final = "its arguments may change what it runs"
 
 
@@ -122,8 +126,6 @@ _STARTERS: Final = PROGRAM_NAMES | WRAPPER_NAMES | _PRINTERS
 _SCRIPT_ENDINGS: Final = (".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php")
 # Variables of make that change what every recipe does.
 _MAKE_VARIABLES: Final = word_set("MAKE MAKEFILES MAKEFLAGS SHELL .SHELLFLAGS")
-TEMPORARY: Final = word_set("dev tmp var")
-"""Folders at the top of a machine that belong to no project, if none is known to be there."""
 _HERE: Final = word_set("$PWD ${PWD}")
 
 # What build tools write before a command that they run: `> eslint .`, `lint: commands[0]> ruff`,
@@ -149,6 +151,12 @@ def path_in_project(word: ShellWord) -> str:
     if "/" not in path or path[0] in "/~" or "$" in path or "`" in path or is_installed(path):
         return ""
     return path.removeprefix("./")
+
+
+def is_elsewhere(path: str) -> bool:
+    """Return whether a path certainly leads out of the project, as far as its words show it."""
+    first, *others = path.split("/")
+    return first in ("~", "..") or (not first and bool(others) and others[0] in TEMPORARY)
 
 
 def is_installed(path: str) -> bool:

@@ -33,6 +33,7 @@ __all__ = [
     "NOTHING_EXECUTED",
     "OTHER_TREE",
     "OTHER_TREE_REQUIRED",
+    "POSSIBLY_STALE",
     "STALE_REQUIRED",
     "TESTS_REMOVED",
     "TREE_MOVED",
@@ -104,7 +105,7 @@ CHECK_STALE: Final = ACTIVITY_RULES.add(
     strict=Severity.WARNING,
     catches=(
         "source files changed after the last passing run; an error where the policy asks for"
-        " evidence"
+        " evidence, an info where a shell line possibly changed some"
     ),
     why="The result is that of other code.",
     fix="Run the check again.",
@@ -115,6 +116,9 @@ CHECK_STALE: Final = ACTIVITY_RULES.add(
         reply=COMPLETE_REPLY,
     ),
 )
+
+POSSIBLY_STALE: Final = replace(CHECK_STALE, lenient=Severity.INFO, strict=Severity.INFO)
+"""The same where it is not certain that a file of the project changed."""
 
 STALE_REQUIRED: Final = replace(CHECK_STALE, lenient=Severity.ERROR, strict=Severity.ERROR)
 """The same where the caller's policy asks for more than the report's word."""

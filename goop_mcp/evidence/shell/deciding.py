@@ -54,7 +54,8 @@ class Part(NamedTuple):
 
     `proven`: status 0 of the line means that this program ran and ended with 0. `alone`: any other
     status of the line is the status of this program. `variables` are set for it. `container` is
-    where it runs, None for this machine.
+    where it runs, None for this machine. `certain`: it was reached if the line ended with 0.
+    `redirections` are those of `Simple`.
     """
 
     words: tuple[ShellWord, ...]
@@ -62,6 +63,8 @@ class Part(NamedTuple):
     proven: bool
     alone: bool
     container: Container | None = None
+    certain: bool = False
+    redirections: tuple[tuple[str, ShellWord], ...] = ()
 
 
 def parts_of(line: str) -> tuple[Part, ...] | None:
@@ -90,6 +93,8 @@ def parts_of(line: str) -> tuple[Part, ...] | None:
             proven=at in proven and name_of(each.words[0]) not in decider.functions,
             alone=fallible == [at] and at in proven,
             container=decider.containers.get(at),
+            certain=at in proven or not (decider.ends_early or at in decider.optional),
+            redirections=each.redirections,
         )
         for at, each in enumerate(decider.found)
     )
@@ -102,6 +107,9 @@ class _Decider:
         self.found: list[Simple] = []
         self.exported: list[tuple[str, ShellWord]] = []
         self.functions: set[str] = set()
+        # The numbers of commands that the line may leave out.
+        self.optional: set[int] = set()
+        self._optional = False
         # Where a command of `found` runs, by its number.
         self.containers: dict[int, Container] = {}
         self._container: Container | None = None
@@ -132,8 +140,9 @@ class _Decider:
             elif self._is_exit(item.node):
                 # What follows is never reached: the line ends with the status that is named here.
                 proven |= self._status_of_exit(item.node, before, before_node)
-                for rest in script.items[at + 1 :]:
-                    self.node(rest.node, counts=counts)
+                with self._left_out():
+                    for rest in script.items[at + 1 :]:
+                        self.node(rest.node, counts=counts)
 
                 return frozenset(proven)
 
@@ -178,7 +187,8 @@ class _Decider:
                 before = self._options
                 for part in parts:
                     self._options = before
-                    self.script(part, counts=False)
+                    with self._left_out():
+                        self.script(part, counts=False)
                     # Any of them may be left out.
                     before = before.also(self._options)
 
@@ -196,7 +206,8 @@ class _Decider:
         left = self.node(node.left, counts=False)
         always, left_ended_well = self._options, self._after_success
         self._options = left_ended_well if node.both else always
-        right = self.node(node.right, counts=counts)
+        with self._left_out():
+            right = self.node(node.right, counts=counts)
         if not node.both:
             self._after_success = left_ended_well.also(self._after_success)
         # What only the right side sets holds where it was reached.
@@ -244,7 +255,7 @@ class _Decider:
     def _started(self, node: Simple, command: StartedProgram) -> frozenset[int]:
         script = shell_script(command)
         if script is None:
-            return self._add(Simple(command.words, command.variables))
+            return self._add(Simple(command.words, command.variables, node.redirections))
 
         self._scripts += 1
         if script.text is None or not script.runs or self._scripts > _MOST_SCRIPTS:
@@ -293,6 +304,8 @@ class _Decider:
         if len(self.found) >= _MOST_PARTS:
             raise UnreadableLineError("the line has too many commands")
 
+        if self._optional:
+            self.optional.add(len(self.found))
         if self._container is not None:
             self.containers[len(self.found)] = self._container
         self.found.append(command)
@@ -315,10 +328,19 @@ class _Decider:
                 command = without_wrappers(first.words, first.assignments)
                 if command is None or not command.words or shell_script(command) is not None:
                     return _NOTHING
-                wanted = Simple(command.words, command.variables)
+                wanted = Simple(command.words, command.variables, first.redirections)
                 return frozenset(at for at, each in enumerate(self.found) if each == wanted)
 
         return _NOTHING
+
+    @contextmanager
+    def _left_out(self) -> Iterator[None]:
+        """Note that the line may leave out what is judged meanwhile."""
+        outside, self._optional = self._optional, True
+        try:
+            yield
+        finally:
+            self._optional = outside
 
     @contextmanager
     def _own_options(self) -> Iterator[None]:

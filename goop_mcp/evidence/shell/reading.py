@@ -155,7 +155,7 @@ class _LineReader:
         else:
             return self._simple()
 
-        while self._spaces() and self._redirection():
+        while self._spaces() and self._redirection() is not None:
             pass
 
         return node
@@ -291,8 +291,10 @@ class _LineReader:
         start = self.at
         words: list[ShellWord] = []
         assignments: list[tuple[str, ShellWord]] = []
+        redirections: list[tuple[str, ShellWord]] = []
         while self._spaces():
-            if self._redirection():
+            if (redirection := self._redirection()) is not None:
+                redirections.append(redirection)
                 continue
 
             here = self._here()
@@ -325,13 +327,13 @@ class _LineReader:
         if self.at == start:
             raise UnreadableLineError("a command is missing")
 
-        return Simple(tuple(words), tuple(assignments))
+        return Simple(tuple(words), tuple(assignments), tuple(redirections))
 
-    def _redirection(self) -> bool:
-        """Pass over one redirection; return whether there was one."""
+    def _redirection(self) -> tuple[str, ShellWord] | None:
+        """Read one redirection; return None if there is none."""
         found = _REDIRECTION.match(self.text, self.at)
         if found is None:
-            return False
+            return None
 
         self.at = found.end()
         self._spaces()
@@ -339,7 +341,7 @@ class _LineReader:
         if found[1] in ("<<", "<<-"):
             self._documents.append((target.text, found[1] == "<<-"))
 
-        return True
+        return found[1] or found[0], target
 
     # Words
 

@@ -52,10 +52,14 @@ class Script(NamedTuple):
 
 
 class Simple(NamedTuple):
-    """A program with its arguments; `assignments` are the variables set in front of it."""
+    """A program with its arguments; `assignments` are the variables set in front of it.
+
+    `redirections` are operators such as ">>" with the file, or the end of a here document.
+    """
 
     words: tuple[ShellWord, ...]
     assignments: tuple[tuple[str, ShellWord], ...] = ()
+    redirections: tuple[tuple[str, ShellWord], ...] = ()
 
 
 class Pipeline(NamedTuple):
