@@ -37,6 +37,7 @@ _READING_TOOLS: Final = word_set(
     "read_mcp_resource readmcpresourcetool request_user_input taskoutput taskstop todoread "
     "todowrite tool_search toolsearch update_plan view_image wait web_search webfetch websearch"
 )
+_REMOVING: Final = word_set("mv rm unlink")
 # Tools of the known hosts that neither run nor show what a program printed.
 _SHOWING_NOTHING: Final = word_set(
     "askuserquestion codesearch enterplanmode exitplanmode get_goal glob grep list list_agents "
@@ -72,7 +73,8 @@ class TaskHistory:
     """What an agent ran, in order. `everything`: no entry was left out for its size.
 
     `named` are the commands that a person named for checks of the project, by the check.
-    `redefined` looks at the files of the project, None where nobody can.
+    `redefined` looks at the files of the project, None where nobody can. `root` is the project's
+    folder, None if unknown.
     """
 
     def __init__(
@@ -82,8 +84,10 @@ class TaskHistory:
         everything: bool,
         named: Mapping[str, tuple[str, ...]] | None = None,
         redefined: Redefined | None = None,
+        root: str | None = None,
     ) -> None:
         self.activity, self.everything = activity, everything
+        self._root = root.rstrip("/") if root else None
         self._redefined = redefined
         # Once for all claims of the report: several of them ask about the same commands.
         known = Known(named=named_commands(named or {}))
@@ -94,6 +98,13 @@ class TaskHistory:
         self._folders = tuple(
             dict.fromkeys(folder for each in self._entries for folder in each.attributed.folders)
         )
+        # Lines that remove files, and with no text those after which other files are in place.
+        self._undoing = [
+            (command.position, "" if attributed.other_tree else command.line)
+            for command, attributed in self._entries
+            if attributed.other_tree or not _REMOVING.isdisjoint(command.line.split())
+        ]
+        self._written: dict[int, tuple[tuple[int, Written], ...]] = {}
         self._words: dict[str, frozenset[str]] = {}
         self._printed: dict[tuple[int, str], bool] = {}
         # By identity: two runs of the same command are equal, and their places differ.
@@ -223,26 +234,42 @@ class TaskHistory:
             or any(self._printed_success(command, kind) for command in logs)
         )
 
-    def written_after(self, run: Run) -> Iterator[tuple[int, Written]]:
-        """Yield the files that shell lines wrote after `run`, with the positions of these lines.
+    def written_after(self, run: Run) -> Sequence[tuple[int, Written]]:
+        """Return the files that shell lines wrote after `run`, with the positions of these lines.
 
         What other files or a removal later took back is not certain, nor what was written where an
         agent may have entered another folder.
         """
-        moved = any(map(is_elsewhere, self._folders))
-        entries = [each for each in self._entries if each.command.position >= run.position]
-        for number, (command, attributed) in enumerate(entries):
+        at = self._order[id(run)]
+        if at not in self._written:
+            self._written[at] = tuple(self._written_after(run))
+        return self._written[at]
+
+    def _written_after(self, run: Run) -> Iterator[tuple[int, Written]]:
+        moved = any(map(self._is_outside, self._folders))
+        for command, attributed in self._entries:
             for written in attributed.writes:
-                later = command.position > run.position or written.at > run.at
-                if not later or not command.ran or not command.current:
+                same_line = command.position == run.position and written.at > run.at
+                later = same_line or command.position > run.position
+                if not (later and command.ran and command.current):
                     continue
-                name = written.path.rpartition("/")[2]
-                undone = any(
-                    each.attributed.other_tree or _removes(each.command.line, name)
-                    for each in entries[number:]
-                )
-                sure = command.status == 0 and not moved and not undone
-                yield command.position, written._replace(reached=written.reached and sure)
+                if not self._is_outside(written.path):
+                    sure = written.reached and command.status == 0 and not moved
+                    reached = sure and not self.may_be_undone(written.path, since=command.position)
+                    yield command.position, written._replace(reached=reached)
+
+    def _is_outside(self, path: str) -> bool:
+        if self._root and path.startswith("/"):
+            return not f"{path}/".startswith(f"{self._root}/")
+        return is_elsewhere(path)
+
+    def may_be_undone(self, path: str, *, since: int) -> bool:
+        """Return whether a line from position `since` on may have removed or restored a file."""
+        name = path.replace("\\", "/").rpartition("/")[2]
+        return any(
+            position >= since and (not line or (name != "" and name in line))
+            for position, line in self._undoing
+        )
 
     def is_changed_since(self, run: Run, path: str) -> bool | None:
         """Return whether a file changed after `run`, by its content when the task began.
@@ -347,10 +374,6 @@ def _reads_a_log(entry: _Entry) -> bool:
         and not _READERS.isdisjoint(words)
         and bool(entry.command.output)
     )
-
-
-def _removes(line: str, name: str) -> bool:
-    return bool(name) and name in line and bool({"rm", "mv", "unlink"}.intersection(line.split()))
 
 
 def _may_write(call: ObservedCall) -> bool:

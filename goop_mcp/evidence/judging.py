@@ -83,7 +83,11 @@ def judge_evidence(
     observed = activity_of(evidence)
     activity = observed.activity
     history = TaskHistory(
-        activity, everything=observed.everything, named=named, redefined=redefined
+        activity,
+        everything=observed.everything,
+        named=named,
+        redefined=redefined,
+        root=workspace,
     )
     whole = activity.complete and observed.everything
     problems: list[Problem] = []
@@ -223,8 +227,9 @@ class _Files:
 
     def not_reported(self) -> Iterator[Problem]:
         """Yield the files of the project that the agent changed and does not list."""
-        root = self._root or self._guessed_root()
-        if not self._claims.files or root is None or not self._claims.complete:
+        root = self._root or self._guessed_root() or ""
+        is_guess = not self._root
+        if not (self._claims.files or self._claims.lists_files) or not self._claims.complete:
             return
         if len(self._claims.files) >= _MOST_FILES:
             # What the report lists further on is not known here.
@@ -238,10 +243,15 @@ class _Files:
 
         shown = 0
         for path, file in last.items():
-            inside = path.startswith(root) if path.startswith("/") else True
+            # Without a known folder only a path within the project is known to be there.
+            inside = bool(root) and path.startswith(root) if path.startswith("/") else True
             if id(file) in listed or file.action == "deleted" or not inside:
                 continue
-            if is_elsewhere(path) or any(part in f"/{path}" for part in _NOT_REPORTED):
+            if (is_guess or not path.startswith("/")) and is_elsewhere(path):
+                continue
+            if any(part in f"/{path}" for part in _NOT_REPORTED):
+                continue
+            if self._history.may_be_undone(path, since=file.position):
                 continue
 
             shown += 1

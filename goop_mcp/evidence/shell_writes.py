@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from goop_mcp.evidence.proofs import is_elsewhere
 from goop_mcp.evidence.runners import word_set
 from goop_mcp.evidence.shell import Part
 from goop_mcp.evidence.shell.wrappers import name_of
@@ -40,16 +39,16 @@ class Written(NamedTuple):
 
 def written_by(parts: Sequence[Part], line: str) -> Iterator[Written]:
     """Yield the files that `parts`, the programs of `line`, write. Linear."""
+    # Where a variable names the folder, the files are not known.
     elsewhere = any(
         name_of(part.words[0]) in ("cd", "pushd")
-        and any(not each.literal or is_elsewhere(each.text) for each in part.words[1:])
+        and not all(each.literal for each in part.words[1:])
         for part in parts
     )
     for at, part in enumerate(parts):
         for written in _by_part(at, part, parts[at - 1] if at else None, line):
-            if not is_elsewhere(written.path):
-                reached = part.certain and part.container is None and not elsewhere
-                yield written._replace(reached=reached and written.path != "")
+            reached = part.certain and part.container is None and not elsewhere
+            yield written._replace(reached=reached and written.path != "")
 
 
 def _by_part(at: int, part: Part, before: Part | None, line: str) -> Iterator[Written]:

@@ -104,9 +104,10 @@ class Claims(DataStruct, frozen=True, kw_only=True):
     """All claims of one envelope, each kind in the order of the envelope.
 
     `session` is the id of the session that the promised files belong to, None if there is none.
-    `complete` is whether the envelope says that the task is done. `status` is None where it has no
-    legal one. `blockers` are what keeps the work from going on, in words. `texts` count results and
-    belong to none of the `checks`: what each is called, such as "summary", and the text.
+    `complete` is whether the envelope says that the task is done, and `lists_files` whether it has
+    a place for the files that the agent changed. `status` is None where it has no legal one.
+    `blockers` are what keeps the work from going on, in words. `texts` count results and belong to
+    none of the `checks`: what each is called, such as "summary", and the text.
     """
 
     files: tuple[FileClaim, ...] = ()
@@ -117,6 +118,7 @@ class Claims(DataStruct, frozen=True, kw_only=True):
     checks: tuple[CheckClaim, ...] = ()
     session: str | None = None
     complete: bool = False
+    lists_files: bool = False
     status: StatusClaim | None = None
     blockers: tuple[str, ...] = ()
     texts: tuple[tuple[str, str], ...] = ()

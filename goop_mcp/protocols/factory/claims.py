@@ -114,6 +114,7 @@ def claims_of(reply: Reply) -> Claims:
         ),
         checks=tuple(checks),
         complete=reply.status is Status.SUCCESS,
+        lists_files=reply.deliverables is not None,
         status=_status(reply),
         blockers=tuple(_blockers(reply)),
         texts=tuple(counted),

@@ -99,6 +99,7 @@ def claims_of(report: Envelope) -> Claims:
             ]
         ),
         complete=report.status is Status.COMPLETE,
+        lists_files=True,
         status=None
         if report.status is None
         else StatusClaim(

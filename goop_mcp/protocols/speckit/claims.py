@@ -67,7 +67,13 @@ def claims_of(response: Response) -> Claims:
             kind = "gone"
         files.append(FileClaim(path=path, where=where, kind=kind, loose=where.startswith(_LISTS)))
 
-    return replace(stated, files=tuple(files), checks=tuple(_checks(response)), complete=True)
+    return replace(
+        stated,
+        files=tuple(files),
+        checks=tuple(_checks(response)),
+        complete=True,
+        lists_files="changes_made" in response.result,
+    )
 
 
 def _status(response: Response) -> StatusClaim | None:
