@@ -18,8 +18,14 @@ _LINE_CHARACTERS = 300
 _MOST_LINES = 400
 _MOST_NAMES = 20
 _COUNT_AND_STATE = 2
-# Parts of tests, which pytest 9 counts apart; and what it prints where it only lists the tests.
-_SUBTESTS = r", \d+ subtests? passed"
+# A file as a test of node, in TAP and in its other form, with its time in milliseconds.
+_FILE_OF_NODE = (
+    r"(?m)^(?:ok \d+ - ([^\n]{1,300}\.[cm]?[jt]sx?)\n  ---\n  duration_ms: (\d+(?:\.\d+)?)$"
+    r"|✔ ([^\n]{1,300}\.[cm]?[jt]sx?) \((\d+(?:\.\d+)?)ms\)$)"
+)
+_SUITES_OF_NODE = r"(?m)^[#ℹ] suites [1-9]"
+_PROCESS_MS = 20
+# What pytest prints where it only lists the tests.
 _COLLECTED = r"[\d/]+ tests? collected(?: \(\d+ deselected\))?$"
 
 SUMMARY_CHARACTERS: Final = 16 * 1024
@@ -202,7 +208,7 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
     lines: list[str] = []
     names: dict[str, None] = {}
     failed: str | None = None
-    nothing = False
+    nothing = is_node = False
     for raw in text.splitlines():
         line = raw[:_LINE_CHARACTERS].strip()
         if not line:
@@ -218,7 +224,6 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
         if may_fit.match(line) is None and not ("pytest" in families and " in " in line):
             continue
 
-        line = _compiled(_SUBTESTS).sub("", line) if "subtest" in line else line
         for each in families:
             if not (_is_pytest if each == "pytest" else _compiled(_SUMMARIES[each]).match)(line):
                 continue
@@ -231,6 +236,7 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
                 failed = line[:_NAME_CHARACTERS]
 
             nothing = nothing or (each in _NOTHING and line.startswith(_NOTHING[each]))
+            is_node = is_node or each == "node"
             break
 
     # One package of several may have no tests.
@@ -244,7 +250,9 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
         seen=any(line != "OK" for line in lines),
         result=result,
         failure=failure,
-        nothing_ran=bool(lines) and failure is None and (result.nothing_ran or nothing),
+        nothing_ran=bool(lines)
+        and failure is None
+        and (result.nothing_ran or nothing or (is_node and _are_only_files(text, result.total))),
         names=tuple(names)[:_MOST_NAMES],
     )
 
@@ -263,13 +271,29 @@ def _is_pytest(line: str) -> bool:
     if counts == "no tests ran" or _compiled(_COLLECTED).match(counts):
         return True
 
-    pieces = counts.split(", ")
+    # Parts of tests are counted apart: "3 passed, 2 subtests passed".
+    pieces = counts.replace(" subtests ", " ").replace(" subtest ", " ").split(", ")
     return all(
         len(words := piece.split()) == _COUNT_AND_STATE
         and words[0].isdecimal()
         and words[1].isalpha()
         for piece in pieces
     )
+
+
+def _are_only_files(text: str, tests: int | None) -> bool:
+    """Return whether all `tests` that node counted are files without a test.
+
+    It counts such a file as a test with the name of the file and the time of its process. A test
+    that bears this name takes less time than a process needs to start.
+    """
+    # A suite may be called like its file as well.
+    if _compiled(_SUITES_OF_NODE).search(text):
+        return False
+
+    points = _compiled(_FILE_OF_NODE).finditer(text)
+    files = [each for each in points if float(each[2] or each[4]) >= _PROCESS_MS]
+    return bool(files) and len(files) == tests
 
 
 def _names_in(line: str) -> Iterator[str]:

@@ -44,6 +44,7 @@ _NAMES_OF_RUNS = vocabulary.TOOLS | {
 }
 _EXIT_WORDS = frozenset({"exit", "exited"}) | vocabulary.CODE_WORDS
 _HEAD, _TAIL = 4 * 1024, 60 * 1024
+_PARTS_OF_TESTS = frozenset({"subtest", "subtests"})
 _RESULTS = frozenset({"passed", "failed", "errors", "exit"})
 
 
@@ -90,7 +91,7 @@ def parse_result(text: str) -> CheckResult:
     current = [each for each in counts if each.at > turn]
 
     sums = {
-        kind: sum(each.number for each in found)
+        kind: sum(each.number for each in _without_parts(found, tokens))
         for kind in ("passed", "failed", "errors", "skipped", "total")
         if (found := [each for each in current if each.kind == kind])
     }
@@ -104,6 +105,16 @@ def parse_result(text: str) -> CheckResult:
         nothing_ran=failing is None and says_nothing_ran(tokens, current, sums, clauses),
         all_passed=failing is None and _says_all_passed(tokens),
     )
+
+
+def _without_parts(counts: Sequence[ResultCount], tokens: Sequence[Token]) -> Sequence[ResultCount]:
+    """Return the counts without those of parts of tests: "12 passed, 3 subtests passed"."""
+    whole = [
+        each
+        for each in counts
+        if not any(token.text in _PARTS_OF_TESTS for token in tokens[each.at : each.end])
+    ]
+    return whole or counts
 
 
 # Exit codes
