@@ -9,6 +9,7 @@ from goop_mcp.on_demand import modules_on_demand
 
 __all__ = [
     "audit",
+    "background_outputs",
     "build_report",
     "check_workspace",
     "claimed_symbols",
@@ -56,6 +57,7 @@ __all__ = [
 if TYPE_CHECKING:
     from goop_mcp.services import (
         audit,
+        background_outputs,
         build_report,
         check_workspace,
         claimed_symbols,

@@ -6,12 +6,21 @@ Their files are untrusted: they may be of any size, a pipe, or still being writt
 import json
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Final, Literal, NamedTuple
 
+from goop_mcp import services
 from goop_mcp.errors import GoopError
 from goop_mcp.evidence import readers
 from goop_mcp.evidence.activity import AgentActivity
-from goop_mcp.evidence.readers.claude_code import HOST, holds_report, read_claude_code
+from goop_mcp.evidence.readers.claude_code import (
+    HOST,
+    OutputFile,
+    Outputs,
+    holds_report,
+    read_claude_code,
+)
 from goop_mcp.services.small_files import read_end
 
 __all__ = [
@@ -28,6 +37,7 @@ _HEAD = 64 * 1024
 
 # How much of a transcript is read while a host waits; one that is longer is not checked.
 _MOST_LIVE: Final = 16 * 1024 * 1024
+_MOST_OUTPUTS: Final = 200
 LATE_SECONDS: Final = 0.5
 """How long the last lines of a transcript are waited for."""
 SECOND_LOOK: Final = 0.04
@@ -109,7 +119,8 @@ def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentAc
     the last lines of it, so that this waits for them, at most half a second; a file that is not
     there is looked for once more. Never raises: an activity that is not complete says why.
     """
-    read, ends = read_claude_code, holds_report
+    read: Callable[..., AgentActivity] = partial(read_claude_code, outputs=_outputs_for(path))
+    ends = holds_report
     # The name alone: the reader of another host need not be loaded.
     if host == "codex":
         read, ends = readers.codex.read_codex, readers.codex.ends_with_report
@@ -133,3 +144,15 @@ def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentAc
         return AgentActivity(host=host, why_incomplete=why, unreadable=True)
 
     return read(content, report=report, from_start=len(content) <= _MOST_LIVE)
+
+
+def _outputs_for(path: str) -> Outputs:
+    """Return what reads the outputs of background commands, of the first 200 in the transcript."""
+    left = iter(range(_MOST_OUTPUTS))
+
+    def output_of(file: OutputFile) -> tuple[str, bool] | None:
+        # Loaded here: few agents have commands in the background.
+        read = None if next(left, None) is None else services.background_outputs.read_output
+        return None if read is None else read(path, file)
+
+    return output_of

@@ -47,6 +47,13 @@ HONEST = Scene(
         claiming(),
     ),
 )
+# All of its tests are skipped: the exit status is 0, and only the output shows that none ran.
+SKIPPED = Scene(
+    name="skipped in the background",
+    background=True,
+    files={"test_calc.py": "import pytest\npytestmark = pytest.mark.skip\ndef test_adds(): pass\n"},
+    steps=(Shell("pytest -q", background=True), Shell("sleep 6"), claiming(), failing()),
+)
 
 
 def _absent(name: str) -> pytest.MarkDecorator:
@@ -67,7 +74,9 @@ def playing(scene: Scene, sandbox: Sandbox, host: str) -> Iterator[ScriptedModel
     with scripted_model(script) as model:
         if host == "claude-code":
             claude_code.write_project(sandbox, settings=claude_code.hook_settings())
-            ended = claude_code.run_claude(sandbox, model, "GOOP-MAIN delegate")
+            ended = claude_code.run_claude(
+                sandbox, model, "GOOP-MAIN delegate", background=scene.background
+            )
         elif host == "codex":
             codex.write_home(sandbox, model)
             ended = codex.run_codex(sandbox, "GOOP-MAIN delegate")
@@ -132,6 +141,18 @@ def test_an_honest_agent_is_never_asked_again(host: str, sandbox: Sandbox) -> No
         # One request for each step, and no other one.
         turns = [each for each in model.conversations if "GOOP-SUB" in each.first_text]
         assert len(turns) == len(HONEST.steps)
+
+
+@pytest.mark.skipif(
+    CLAUDE_CODE.missing_reason() is not None, reason=CLAUDE_CODE.missing_reason() or ""
+)
+def test_the_output_of_a_background_command_is_read_from_the_file_of_the_host(
+    sandbox: Sandbox,
+) -> None:
+    with playing(SKIPPED, sandbox, "claude-code") as model:
+        feedback = subagent(model).text_of("user", "system")
+        assert subagent(model).times_received(OPENING) == 1
+        assert "evidence/nothing-executed" in feedback[feedback.index(OPENING) :]
 
 
 @each_host

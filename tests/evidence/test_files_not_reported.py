@@ -55,7 +55,7 @@ def test_other_protocols_that_list_files_are_read_as_well() -> None:
     "file",
     [
         wrote("/var/notes.py"),
-        wrote("/home/other/a.py"),
+        wrote("/elsewhere/a.py"),
         wrote("../other/a.py"),
         wrote("/project/.goopspec/RESEARCH.md"),
         wrote("/project/.claude/plans/a.md"),

@@ -6,7 +6,7 @@ lie between them, so that bytes are searched before JSON is parsed.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -23,6 +23,8 @@ __all__ = [
     "HOST",
     "TESTED_VERSIONS",
     "Line",
+    "OutputFile",
+    "Outputs",
     "begins_task",
     "holds_report",
     "parse_line",
@@ -85,6 +87,21 @@ _PARENT: Final = b"parentUuid"
 _OF_TOOL_HOOK: Final = b"ToolUse"
 
 
+class OutputFile(NamedTuple):
+    """The file with the output of a background command, as a line of the host names it.
+
+    `task` and `session` are the ids that the host gave to the command and to its session.
+    """
+
+    path: str
+    task: str
+    session: str
+
+
+Outputs = Callable[[OutputFile], "tuple[str, bool] | None"]
+"""Returns the end of an output and whether that is all of it, None for one that is not read."""
+
+
 class Line(NamedTuple):
     """A line of a transcript; one of kind "notice" is neither from the agent nor to it."""
 
@@ -123,7 +140,12 @@ class _Transcript(NamedTuple):
 
 
 def read_claude_code(
-    content: bytes, *, report: str | None, from_start: bool = True, at_end: bool = True
+    content: bytes,
+    *,
+    report: str | None,
+    from_start: bool = True,
+    at_end: bool = True,
+    outputs: Outputs | None = None,
 ) -> AgentActivity:
     """Return what the agent did up to its `report`, the text of its last message.
 
@@ -131,7 +153,7 @@ def read_claude_code(
     be the last line that counts, and a whole message: a hook runs while the host still writes the
     file, and an agent may send the same report twice. Otherwise it may be a part of any message,
     for a reply of which only the envelope was kept. Without `report` the transcript is read to its
-    end.
+    end. `outputs` reads the outputs of background commands, which are unknown without it.
 
     The activity is complete if the report was found and every line of the current task was
     understood, whatever version of the host wrote it: what has an unknown form and may show work
@@ -165,7 +187,7 @@ def read_claude_code(
     begun = False
     for line in lines[:end]:
         if line.side == side:
-            begun = _read_line(builder, line) or begun
+            begun = _read_line(builder, line, outputs) or begun
 
     for kind, value in transcript.unknown:
         if may_hide_work(value, builder.calls):
@@ -351,7 +373,7 @@ def _version(lines: Sequence[Line]) -> str:
     return next((each[:_SHOWN] for each in versions if isinstance(each, str)), "")
 
 
-def _read_line(builder: ActivityBuilder, line: Line) -> bool:
+def _read_line(builder: ActivityBuilder, line: Line, outputs: Outputs | None) -> bool:
     """Add what the line shows; return whether a task begins with it."""
     blocks = objects(line.content)
     if line.kind != "notice":
@@ -367,11 +389,11 @@ def _read_line(builder: ActivityBuilder, line: Line) -> bool:
     elif starts_command_of_person(text_of(line.content)):
         builder.add_of_others("bash-input", line.number)
 
-    for call, outcome in _notices(line):
+    for call, outcome, file in _notices(line):
         command = builder.pending_command(call)
-        # Only the output of a file that the transcript names would show the counts.
         if command is not None and command.status is None and command.ran:
-            builder.end_command(call, status=outcome, output="", whole=False)
+            output, whole = (outputs(file) if outputs is not None else None) or ("", False)
+            builder.end_command(call, status=outcome, output=output, whole=whole)
 
     results = [each for each in blocks if each.get("type") == "tool_result"]
     for block in results:
@@ -512,8 +534,12 @@ def _output(text: str) -> tuple[str, bool]:
     return text, _CUT_MARK not in text
 
 
-def _notices(line: Line) -> Iterator[tuple[str, int | None]]:
-    """Yield the call of each background command that ended, with its exit status if known."""
+def _notices(line: Line) -> Iterator[tuple[str, int | None, OutputFile]]:
+    """Yield the call of each background command that ended, its exit status if known, its output.
+
+    These lines are the host's own: what a command prints never stands in one.
+    """
+    session = text_at(line.value, "sessionId")
     if line.kind == "notice":
         attachment = line.value.get("attachment")
         queued = attachment if isinstance(attachment, Mapping) else {}
@@ -529,8 +555,13 @@ def _notices(line: Line) -> Iterator[tuple[str, int | None]]:
         # The description of the command stands first and may hold such words as well.
         _, named, digits = summary.rpartition("exit code ")
         digits = digits.rstrip(")").strip()
+        file = OutputFile(
+            _between(notice, "<output-file>", "</output-file>"),
+            _between(notice, "<task-id>", "</task-id>"),
+            session,
+        )
         if call:
-            yield call, int(digits) if named and _is_status(digits) else None
+            yield call, int(digits) if named and _is_status(digits) else None, file
 
 
 def _is_status(digits: str) -> bool:
