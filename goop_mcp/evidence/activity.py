@@ -117,9 +117,10 @@ class AgentActivity(DataStruct, frozen=True, kw_only=True):
     `complete` means that everything since the beginning of the task was read. If it is False,
     `why_incomplete` says why in one clause ("the transcript ends before the report"), and nothing
     that is missing here may be used against the agent. `unreadable` is whether that is about what
-    the host keeps, and not about what the agent did, such as giving its work to others (D-105). A
-    file change or memory appears in its own list and a command in `commands`; `tools` has every
-    other call.
+    the host keeps, and not about what the agent did, such as giving its work to others (D-105).
+    `to_report` is whether only the beginning is missing: everything from the first entry to the
+    report was read, so that the last of these runs is the last one of the task. A file change or
+    memory appears in its own list and a command in `commands`; `tools` has every other call.
     """
 
     host: str
@@ -127,6 +128,7 @@ class AgentActivity(DataStruct, frozen=True, kw_only=True):
     complete: bool = False
     why_incomplete: str = ""
     unreadable: bool = False
+    to_report: bool = False
     commands: tuple[ObservedCommand, ...] = ()
     files: tuple[ObservedFile, ...] = ()
     tools: tuple[ObservedCall, ...] = ()

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from goop_mcp.evidence.attribution import Run, words_in
-from goop_mcp.evidence.check_kinds import is_by_hand, kinds_of
+from goop_mcp.evidence.check_kinds import RUNNER_WORDS, is_by_hand, kinds_of
 from goop_mcp.evidence.claimed_runs import NOT_CLAIMED, ClaimedRun, claimed_run
 from goop_mcp.evidence.history import TaskHistory, without_secrets
 from goop_mcp.evidence.later_changes import Change, change_after
@@ -120,6 +120,7 @@ class _Judge:
         self._check, self._claims, self._history = check, claims, history
         self._root = root.rstrip("/") + "/" if root else None
         self._known = history.activity.complete and compared
+        self._known_to_report = history.activity.to_report and compared
         # A run that there was would be known.
         self._is_readable = required == "readable" and self._known and history.everything
         self._required: Tier = "claimed" if required == "readable" else required
@@ -128,6 +129,11 @@ class _Judge:
 
     def judge(self) -> JudgedCheck:
         kinds = kinds_of(self._check)
+        if not self._known and self._known_to_report and len(kinds) == 1:
+            judged_end = self._of_end(kinds[0])
+            if judged_end is not None:
+                return judged_end
+
         if not self._known or not kinds:
             detail = "" if self._known else self._why
             if self._known and not kinds:
@@ -181,6 +187,45 @@ class _Judge:
         if last.outcome == "passed":
             return self._passed(last, kind)
 
+        return self._failed(last, kind, real)
+
+    def _of_end(self, kind: str) -> JudgedCheck | None:
+        """Return what the last run shows where the beginning is not known, None for nothing.
+
+        Only what comes after a run counts against the report, and only of a run that is certainly
+        the one that the check is about: others may have come before.
+        """
+        runs = self._matching(self._history.of_kind(kind, current=True))
+        real = [run for run in runs if not run.vacuous]
+        last = next((run for run in reversed(real) if self._decides(run)), None)
+        if last is None:
+            return None
+        if last.outcome == "passed":
+            judged = self._passed(last, kind)
+            kept = [each for each in judged.problems if each.rule.id != COUNTS_DIFFER.id]
+            about = self._is_about(last)
+            return judged._replace(
+                problems=tuple(each for each in kept if about or each.rule.id != CHECK_STALE.id)
+            )
+        if self._check.passed and not (
+            self._is_about(last) and not self._history.may_have_moved(last)
+        ):
+            return None
+        return self._failed(last, kind, real)
+
+    def _is_about(self, run: Run) -> bool:
+        """Return whether nothing in the check speaks of another run than this one."""
+        text = f"{self._check.name} {self._check.text[:_TEXT_CHARACTERS]}"
+        names_path = any("/" in word for word in text.split())
+        return (
+            frozenset(words_in(self._check.name)) & SCOPES <= self._history.words_of(run)
+            and (not RUNNER_WORDS & self._words or self._has_program(run))
+            and (not names_path or self._has_path(run))
+            and self._own_words() <= self._history.words_of(run)
+        )
+
+    def _failed(self, last: Run, kind: str, real: Sequence[Run]) -> JudgedCheck:
+        """Return what the last run that decides shows, which did not pass."""
         ended = _end_of(last)
         what = f"{last.program} {ended}"
         if not self._check.passed:
@@ -250,12 +295,14 @@ class _Judge:
         )
 
     def _has_word(self, run: Run) -> bool:
-        own = {
+        return bool(self._own_words() & self._history.words_of(run))
+
+    def _own_words(self) -> set[str]:
+        return {
             word
             for word in words_in(self._check.name)
             if word not in KIND_WORDS and word not in _GENERIC and word not in SCOPES
         }
-        return bool(own & self._history.words_of(run))
 
     # What they show
 

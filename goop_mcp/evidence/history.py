@@ -198,6 +198,14 @@ class TaskHistory:
         tool = next((each for each in self._running_tools() if each.position > run.position), None)
         return None if tool is None else f"{tool.name} was called later and may have run it"
 
+    def may_have_moved(self, run: Run) -> bool:
+        """Return whether `run` may be one on other files, where what came before is not known."""
+        return any(
+            entry.attributed.other_tree
+            or (entry.command.position == run.position and len(entry.attributed.folders) > 1)
+            for entry in self._entries
+        )
+
     def _printed_success(self, command: ObservedCommand, kind: str) -> bool:
         key = (id(command), kind)
         if key not in self._printed:

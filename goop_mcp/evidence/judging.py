@@ -93,8 +93,9 @@ def judge_evidence(
     problems: list[Problem] = []
     only_runs = activity is NO_ACTIVITY and bool(observed.runs or observed.tree)
     if evidence is not None and not activity.complete and not only_runs:
+        part = "only in part" if activity.to_report else "not"
         message = (
-            "what the agent did was not compared with the report:"
+            f"what the agent did was {part} compared with the report:"
             f" {activity.why_incomplete or 'it is not known completely'}"
         )
         problems.append(NOT_CHECKED.problem(message, offset=0))

@@ -35,7 +35,7 @@ __all__ = [
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _HEAD = 64 * 1024
 
-# How much of a transcript is read while a host waits; one that is longer is not checked.
+# How much of a transcript is read while a host waits: of one that is longer, the end.
 _MOST_LIVE: Final = 16 * 1024 * 1024
 _MOST_OUTPUTS: Final = 200
 LATE_SECONDS: Final = 0.5

@@ -1,6 +1,6 @@
 """Collect the entries of an activity while a reader goes through a transcript."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Final, TypeAlias
 
 from msgspec.structs import replace
@@ -38,6 +38,7 @@ class ActivityBuilder:
         self._task_after = 0
         self._unknown = ""
         self._unanswered: set[str] = set()
+        self._ended_unseen = False
 
     @property
     def has_unanswered(self) -> bool:
@@ -156,6 +157,10 @@ class ActivityBuilder:
             for each in self._entries.get(call, ())
         ]
 
+    def note_end(self, call: str) -> None:
+        """Note that the host says how a call ended; one that is not listed may be any work."""
+        self._ended_unseen = self._ended_unseen or call not in self._entries
+
     def begin_task(self) -> None:
         """Count all entries so far as those of an earlier task."""
         self._task_after = self._position
@@ -169,22 +174,37 @@ class ActivityBuilder:
         hidden: str = "",
         delegating: Container[str],
         own: Container[str],
+        from_start: bool,
     ) -> AgentActivity:
         """Return the activity as the host's file shows it.
 
         `problem` is what the file lacks, `hidden` what the agent did outside of it, "" for nothing;
-        `delegating` and `own` are those of `_find_hidden_work`.
+        `delegating` and `own` are those of `_find_hidden_work`. Without `from_start` only the end
+        of the file was read.
         """
         if self._unknown and not problem:
             problem = f"{host} {version or 'of an unknown version'} writes {self._unknown}"
         activity = self.build(
             host=host, version=version, complete=not problem, why_incomplete=problem
         )
-        if not activity.complete:
-            return replace(activity, unreadable=bool(problem))
+        if problem:
+            return replace(activity, unreadable=True)
 
-        hidden = hidden or _find_hidden_work(activity, delegating=delegating, own=own)
-        return replace(activity, complete=False, why_incomplete=hidden) if hidden else activity
+        # Also those that are too many to be kept.
+        calls = (each for listed in self._entries.values() for each in listed)
+        current = (each for each in calls if each.position > self._task_after)
+        hidden = hidden or _find_hidden_work(current, delegating=delegating, own=own)
+        if hidden:
+            return replace(activity, complete=False, why_incomplete=hidden)
+        if not from_start:
+            return replace(
+                activity,
+                complete=False,
+                why_incomplete="only the end of the transcript was read",
+                unreadable=True,
+                to_report=not self._ended_unseen,
+            )
+        return replace(activity, to_report=not activity.complete)
 
     def build(
         self, *, host: str, version: str, complete: bool, why_incomplete: str = ""
@@ -212,15 +232,15 @@ class ActivityBuilder:
 
 
 def _find_hidden_work(
-    activity: AgentActivity, *, delegating: Container[str], own: Container[str]
+    entries: Iterable[_Entry], *, delegating: Container[str], own: Container[str]
 ) -> str:
-    """Return why the current task may have had commands that are not listed, "" if it had none.
+    """Return why a task with these entries may have had commands that are not listed, or "".
 
     `delegating` are the tools that give work to other agents, `own` those of the host, which run
     nothing. A check that failed here may have passed there, so that nothing can be contradicted.
     """
-    for call in activity.tools:
-        if not call.current or call.ok is False:
+    for call in sorted(entries, key=lambda each: each.position):
+        if not isinstance(call, ObservedCall) or call.ok is False:
             continue
         if call.name in delegating:
             return f"the agent gave work to others with {call.name}"

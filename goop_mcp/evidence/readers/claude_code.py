@@ -156,8 +156,9 @@ def read_claude_code(
     end. `outputs` reads the outputs of background commands, which are unknown without it.
 
     The activity is complete if the report was found and every line of the current task was
-    understood, whatever version of the host wrote it: what has an unknown form and may show work
-    makes it incomplete (D-105). Never raises: what cannot be read makes it incomplete as well.
+    understood, from its beginning and whatever version of the host wrote it: what has an unknown
+    form and may show work makes it incomplete (D-105). Where only the beginning is missing, it is
+    known up to the report. Never raises: what cannot be read makes it incomplete as well.
     """
     transcript = _read_lines(content, from_start=from_start)
     lines, problem = transcript.lines, transcript.problem
@@ -196,7 +197,7 @@ def read_claude_code(
     if builder.has_unanswered:
         # A model is given all results of its calls before it writes anything more.
         builder.note_unknown("results of an unknown form")
-    if not begun:
+    if from_start and not begun:
         problem = problem or "the beginning of the task is missing"
 
     return builder.finish(
@@ -205,6 +206,7 @@ def read_claude_code(
         problem=problem,
         delegating=_DELEGATING,
         own=_HARMLESS,
+        from_start=from_start,
     )
 
 
@@ -235,7 +237,7 @@ def _read_lines(content: bytes, *, from_start: bool) -> _Transcript:
     unfinished = raw_lines.pop() if raw_lines else b""
     lines: list[Line] = []
     unknown: list[tuple[str, object]] = []
-    problem = "" if from_start else "only the end of the transcript was read"
+    problem = ""
     spaced = _SPACED in content
 
     for number, raw in enumerate(raw_lines[first:], first + 1):
@@ -390,6 +392,7 @@ def _read_line(builder: ActivityBuilder, line: Line, outputs: Outputs | None) ->
         builder.add_of_others("bash-input", line.number)
 
     for call, outcome, file in _notices(line):
+        builder.note_end(call)
         command = builder.pending_command(call)
         if command is not None and command.status is None and command.ran:
             output, whole = (outputs(file) if outputs is not None else None) or ("", False)

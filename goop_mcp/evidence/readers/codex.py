@@ -146,7 +146,7 @@ def read_codex(
 
     builder = ActivityBuilder()
     begins, hidden, known = _fill(builder, entries[:end], rollout.folder)
-    if not begins:
+    if from_start and not begins:
         problem = problem or "the beginning of the task is missing"
 
     uncalled = (
@@ -166,6 +166,7 @@ def read_codex(
         hidden=hidden,
         delegating=_DELEGATING,
         own=_OWN,
+        from_start=from_start,
     )
 
 
@@ -189,7 +190,7 @@ def ends_with_report(content: bytes, report: str) -> bool:
 def _lines(content: bytes, *, from_start: bool) -> _Rollout:
     raw_lines = content.split(b"\n")
     unfinished = raw_lines.pop() if raw_lines else b""
-    problem = "" if from_start else "only the end of the transcript was read"
+    problem = ""
     entries: list[Entry] = []
     unknown: list[tuple[str, object]] = []
     version = folder = ""

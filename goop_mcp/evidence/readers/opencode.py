@@ -133,7 +133,12 @@ def read_opencode(session: Mapping[str, object], *, report: str | None) -> Agent
         problem = problem or "the beginning of the task is missing"
 
     return builder.finish(
-        host=HOST, version=version, problem=problem, delegating=_DELEGATING, own=_OWN
+        host=HOST,
+        version=version,
+        problem=problem,
+        delegating=_DELEGATING,
+        own=_OWN,
+        from_start=True,
     )
 
 
