@@ -6,8 +6,6 @@ from typing import Final, NamedTuple
 
 from goop_mcp.evidence.activity import ObservedCommand
 from goop_mcp.evidence.attribution import (
-    CHANGE_RUNNERS,
-    HARMLESS_VALUES,
     Run,
     attribute,
     without_wrapper_words,
@@ -15,6 +13,7 @@ from goop_mcp.evidence.attribution import (
 from goop_mcp.evidence.check_kinds import kinds_of_name, named_commands
 from goop_mcp.evidence.proofs import NOT_SHOWN, NOTHING_MORE_KNOWN, Known
 from goop_mcp.evidence.recorded_runs import UNKNOWN_COUNTS, RunCounts, RunOutcome
+from goop_mcp.evidence.run_endings import CHANGE_RUNNERS, HARMLESS_VALUES
 from goop_mcp.evidence.runners import ANY_KIND, script_of
 from goop_mcp.evidence.shell.tree import ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of

@@ -208,9 +208,8 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
     lines: list[str] = []
     names: dict[str, None] = {}
     failed: str | None = None
-    nothing = is_node = False
-    for raw in text.splitlines():
-        line = raw[:_LINE_CHARACTERS].strip()
+    nothing = False
+    for line in (each[:_LINE_CHARACTERS].strip() for each in text.splitlines()):
         if not line:
             continue
 
@@ -236,7 +235,6 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
                 failed = line[:_NAME_CHARACTERS]
 
             nothing = nothing or (each in _NOTHING and line.startswith(_NOTHING[each]))
-            is_node = is_node or each == "node"
             break
 
     # One package of several may have no tests.
@@ -252,7 +250,7 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
         failure=failure,
         nothing_ran=bool(lines)
         and failure is None
-        and (result.nothing_ran or nothing or (is_node and _are_only_files(text, result.total))),
+        and (result.nothing_ran or nothing or _are_only_files(text, result.total)),
         names=tuple(names)[:_MOST_NAMES],
     )
 
@@ -288,7 +286,7 @@ def _are_only_files(text: str, tests: int | None) -> bool:
     that bears this name takes less time than a process needs to start.
     """
     # A suite may be called like its file as well.
-    if _compiled(_SUITES_OF_NODE).search(text):
+    if tests is None or _compiled(_SUITES_OF_NODE).search(text):
         return False
 
     points = _compiled(_FILE_OF_NODE).finditer(text)

@@ -24,9 +24,14 @@ def lines_of(record: Recorded = BASE) -> list[Line]:
     return [json.loads(line) for line in record.file.read_text(encoding="utf-8").splitlines()]
 
 
-def read(lines: list[Line], report: str | None = BASE.report, **options: bool) -> AgentActivity:
+def read(
+    lines: list[Line],
+    report: str | None = BASE.report,
+    *,
+    at_end: bool = True,
+) -> AgentActivity:
     content = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines)
-    return read_claude_code(content.encode(), report=report, **options)
+    return read_claude_code(content.encode(), report=report, at_end=at_end)
 
 
 def user(content: object, **values: object) -> Line:

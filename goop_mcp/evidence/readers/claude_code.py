@@ -190,13 +190,7 @@ def read_claude_code(
         if line.side == side:
             begun = _read_line(builder, line, outputs) or begun
 
-    for kind, value in transcript.unknown:
-        if may_hide_work(value, builder.calls):
-            builder.note_unknown(f"lines of an unknown kind, {kind[:_SHOWN]!r}")
-            break
-    if builder.has_unanswered:
-        # A model is given all results of its calls before it writes anything more.
-        builder.note_unknown("results of an unknown form")
+    _note_unknown_lines(builder, transcript)
     if from_start and not begun:
         problem = problem or "the beginning of the task is missing"
 
@@ -208,6 +202,16 @@ def read_claude_code(
         own=_HARMLESS,
         from_start=from_start,
     )
+
+
+def _note_unknown_lines(builder: ActivityBuilder, transcript: _Transcript) -> None:
+    for kind, value in transcript.unknown:
+        if may_hide_work(value, builder.calls):
+            builder.note_unknown(f"lines of an unknown kind, {kind[:_SHOWN]!r}")
+            break
+    if builder.has_unanswered:
+        # A model is given all results of its calls before it writes anything more.
+        builder.note_unknown("results of an unknown form")
 
 
 def holds_report(content: bytes, report: str) -> bool:

@@ -1,4 +1,4 @@
-"""Tell the options of a program that starts another one from the words of that one."""
+"""Part the options of a program that starts another one from the words of that one."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
