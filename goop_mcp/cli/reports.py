@@ -42,6 +42,7 @@ from goop_mcp.services.recorded_reports import (
 from goop_mcp.services.report_pages import report_list_page, report_page
 from goop_mcp.services.user_files import read_reply
 from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.tiers import tiers_in_words
 
 __all__ = ["reports"]
 
@@ -243,6 +244,7 @@ def record_command(
     if done:
         decision, findings = recorded.decision, (*recorded.verdict.findings, *recorded.findings)
         page += f"\n\nDecision: {', '.join(decision.actions)}. {paragraph(decision.reason)}"
+        page += f"\n\nClaims: {tiers_in_words(recorded.claims)}."
         # The words of the reply are in them: a warning must not look like a part of the page.
         remarks += [
             f"warning: {inert(line(each.message))} ({each.rule})"

@@ -29,7 +29,7 @@ from goop_mcp.validation.check_texts import parse_result
 from goop_mcp.validation.claims import CheckClaim, Claims
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Problem, Rule
-from goop_mcp.validation.verdict import TIERS, EvidenceItem, Requirement, Tier
+from goop_mcp.validation.tiers import TIERS, EvidenceItem, Requirement, Tier, claimed
 
 __all__ = ["JudgedCheck", "how_to_name", "how_to_record", "judge_checks", "other_counts"]
 
@@ -496,14 +496,8 @@ class _Judge:
         )
 
     def _item(self, tier: Tier, run: Run | None = None, detail: str = "") -> EvidenceItem:
-        stated = "passed" if self._check.passed else "failed"
-        return EvidenceItem(
-            path=self._check.where,
-            claim=f"check {self._name!r} {stated}",
-            tier=tier,
-            source=run.command.source if run is not None else "",
-            detail=detail,
-        )
+        source = run.command.source if run is not None else ""
+        return replace(claimed(self._check), tier=tier, source=source, detail=detail)
 
 
 def _last_passed(runs: Sequence[Run]) -> Run | None:

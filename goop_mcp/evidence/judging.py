@@ -15,7 +15,7 @@ from goop_mcp.evidence.proofs import is_elsewhere
 from goop_mcp.evidence.recorded_checks import judge_recorded
 from goop_mcp.evidence.recorded_runs import NO_TREE, KnownRuns
 from goop_mcp.evidence.rules import FILE_NOT_REPORTED, NOTHING_DONE, WRITE_REFUSED
-from goop_mcp.validation.claims import Claims, FileClaim, MemoryClaim
+from goop_mcp.validation.claims import MOST_FILES, Claims, CommitClaim, FileClaim, MemoryClaim
 from goop_mcp.validation.evidence_rules import (
     FILE_NOT_TOUCHED,
     MEMORY_NOT_FOUND,
@@ -24,11 +24,10 @@ from goop_mcp.validation.evidence_rules import (
 )
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Problem
-from goop_mcp.validation.verdict import EvidenceItem, Requirement
+from goop_mcp.validation.tiers import EvidenceItem, Requirement, claimed
 
 __all__ = ["Judgement", "judge_evidence"]
 
-_MOST_FILES, _MOST_COMMITS, _MOST_MEMORIES = 500, 50, 100
 _SHOWN = 60
 _MOST_UNREPORTED = 10
 _SHA = 7
@@ -73,13 +72,7 @@ def judge_evidence(
     what the reply is compared with, None for one that corrects nothing and will not be corrected.
     """
     stated = claims
-    # An envelope of 2 MiB may name 20,000 files: the first of each kind are compared.
-    claims = replace(
-        claims,
-        files=claims.files[:_MOST_FILES],
-        commits=claims.commits[:_MOST_COMMITS],
-        memories=claims.memories[:_MOST_MEMORIES],
-    )
+    claims = claims.compared()
     observed = activity_of(evidence)
     activity = observed.activity
     history = TaskHistory(
@@ -112,7 +105,7 @@ def judge_evidence(
 
     files = _Files(claims, history, workspace)
     items += files.items()
-    items += [_commit(claim.sha, claim.where, history) for claim in claims.commits]
+    items += [_commit(claim, history) for claim in claims.commits]
     items += [_memory(claim, history) for claim in claims.memories]
     if correction is not None:
         problems += correction.compare(stated, history, items, require=require)
@@ -186,12 +179,16 @@ class _Files:
     def items(self) -> Iterator[EvidenceItem]:
         for claim in self._claims.files:
             seen = [change for change in self._changes[claim.where] if change.ok is not False]
-            yield EvidenceItem(
-                path=claim.where,
-                claim=f"file {excerpt(claim.path, _SHOWN)!r} {claim.kind}",
-                tier="observed" if seen else "claimed",
-                source=seen[-1].source if seen else "",
-                detail=f"{seen[-1].action} by the agent" if seen else "",
+            item = claimed(claim)
+            yield (
+                replace(
+                    item,
+                    tier="observed",
+                    source=seen[-1].source,
+                    detail=f"{seen[-1].action} by the agent",
+                )
+                if seen
+                else item
             )
 
     def refused(self) -> Iterator[Problem]:
@@ -232,7 +229,7 @@ class _Files:
         is_guess = not self._root
         if not (self._claims.files or self._claims.lists_files) or not self._claims.complete:
             return
-        if len(self._claims.files) >= _MOST_FILES:
+        if len(self._claims.files) >= MOST_FILES:
             # What the report lists further on is not known here.
             return
 
@@ -292,8 +289,8 @@ def _same(claimed: str, seen: str) -> bool:
 # Commits and memories
 
 
-def _commit(sha: str, where: str, history: TaskHistory) -> EvidenceItem:
-    begin = sha.lower()[:_SHA]
+def _commit(claim: CommitClaim, history: TaskHistory) -> EvidenceItem:
+    begin = claim.sha.lower()[:_SHA]
     seen = None
     if len(begin) == _SHA:
         seen = next(
@@ -304,13 +301,10 @@ def _commit(sha: str, where: str, history: TaskHistory) -> EvidenceItem:
             ),
             None,
         )
-    return EvidenceItem(
-        path=where,
-        claim=f"commit {excerpt(sha, 12)!r}",
-        tier="claimed" if seen is None else "observed",
-        source="" if seen is None else seen.source,
-        detail="" if seen is None else "printed by git",
-    )
+    item = claimed(claim)
+    if seen is None:
+        return item
+    return replace(item, tier="observed", source=seen.source, detail="printed by git")
 
 
 def _saves(claim: MemoryClaim, history: TaskHistory) -> list[tuple[bool | None, str, str]]:
@@ -324,13 +318,10 @@ def _saves(claim: MemoryClaim, history: TaskHistory) -> list[tuple[bool | None, 
 
 def _memory(claim: MemoryClaim, history: TaskHistory) -> EvidenceItem:
     saved = [source for ok, source, _ in _saves(claim, history) if ok is not False]
-    return EvidenceItem(
-        path=claim.where,
-        claim=f"memory {excerpt(claim.title, _SHOWN)!r}",
-        tier="observed" if saved else "claimed",
-        source=saved[-1] if saved else "",
-        detail="saved by the agent" if saved else "",
-    )
+    item = claimed(claim)
+    if not saved:
+        return item
+    return replace(item, tier="observed", source=saved[-1], detail="saved by the agent")
 
 
 def _refused_memories(

@@ -36,7 +36,7 @@ from goop_mcp.validation.claims import CheckClaim, Claims
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem, Rule
-from goop_mcp.validation.verdict import EvidenceItem, Requirement
+from goop_mcp.validation.tiers import EvidenceItem, Requirement, claimed
 
 __all__ = ["judge_recorded"]
 
@@ -408,25 +408,13 @@ class _Judge:
     ) -> JudgedCheck:
         item = before.item
         if run is not None and item.tier == "claimed":
-            item = EvidenceItem(
-                path=item.path,
-                claim=item.claim,
-                tier="claimed",
-                source=f"run {run.id}",
-                detail=f"{_result(run)}, which proves nothing here",
-            )
+            detail = f"{_result(run)}, which proves nothing here"
+            item = replace(item, source=f"run {run.id}", detail=detail)
 
         return JudgedCheck(item, (*before.problems, *problems))
 
     def _item(self, run: RecordedRun, detail: str) -> EvidenceItem:
-        stated = "passed" if self._check.passed else "failed"
-        return EvidenceItem(
-            path=self._check.where,
-            claim=f"check {self._name!r} {stated}",
-            tier="recorded",
-            source=f"run {run.id}",
-            detail=detail,
-        )
+        return replace(claimed(self._check), tier="recorded", source=f"run {run.id}", detail=detail)
 
 
 def _result(run: RecordedRun) -> str:

@@ -24,6 +24,7 @@ from goop_mcp.server.truncation import LEFT_OUT, fitted
 from goop_mcp.services.unverified import NOT_ASKED
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
+from goop_mcp.validation.tiers import tiers_in_words
 from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def verdict_answer(verdict: Verdict, detail: Detail = "short") -> CallToolResult
         lines += _remarks(verdict)
 
     if tiers := verdict.tiers:
-        lines.append(field("claims", ", ".join(f"{count} {tier}" for tier, count in tiers.items())))
+        lines.append(field("claims", tiers_in_words(tiers)))
     if verdict.changed_severities:
         lines.append(field("severities changed by the project", *verdict.changed_severities))
     # A full answer has them all.
@@ -202,6 +203,8 @@ def recorded_answer(recorded: "RecordedReport", detail: Detail = "short") -> Cal
         moved = written.phase_before not in (None, state.phase)
         phase = f"{written.phase_before} -> {state.phase}" if moved else state.phase
         lines.append(field("phase", f"{phase}, wave {state.current_wave} of {state.total_waves}"))
+    if written.report is not None:
+        lines.append(field("claims", tiers_in_words(recorded.claims)))
     if written.handoff:
         lines.append(field("handoff", "a session handoff was made"))
 

@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, JsonValue, WithJsonSchema
 
+from goop_mcp.validation.tiers import ClaimTier
+
 __all__ = [
     "AnyObject",
     "CandidateModel",
@@ -108,8 +110,8 @@ class EvidenceModel(BaseModel):
 
     path: str = Field(description="XPath or JSON pointer of the claim.")
     claim: str = Field(description="What is claimed, in short.")
-    tier: Literal["claimed", "observed", "recorded"] = Field(
-        description="The reply alone, what a host saw, or a recorded run."
+    tier: ClaimTier = Field(
+        description="The reply alone, what a host saw, a recorded run, or the project itself."
     )
     source: str = Field(description='Where it is found; "" if nowhere.')
     detail: str = Field(description="One clause about it.")
@@ -320,6 +322,9 @@ class RecordedModel(BaseModel):
     decision: NextStepModel = Field(
         description="What to do now, as in route_next_action, without the verdict."
     )
+    claims: dict[ClaimTier, int] = Field(
+        default={}, description="How many claims of a recorded report rest on what."
+    )
     written: WrittenModel = Field(description="What was written.")
     findings: list[FindingModel] = Field(
         default=[], description="Where documents, state and reports of the project disagree."
@@ -340,6 +345,18 @@ class ConfirmationModel(BaseModel):
     subject: str = Field(description="The digest of what is confirmed.")
     asked_by: str = Field(description="Who asked.")
     asked_at: str = Field(description="When, in UTC.")
+
+
+class RoundClaimsModel(BaseModel):
+    """What the work of a round rests on."""
+
+    must_haves: dict[str, ClaimTier] = Field(
+        default={}, description="Those reported as passed, with the tier of the check."
+    )
+    report: int | None = Field(default=None, description="The report of their verification.")
+    tasks: dict[ClaimTier, int] = Field(
+        default={}, description="Claims in the last reports of tasks by tier."
+    )
 
 
 class StepModel(BaseModel):
@@ -369,6 +386,9 @@ class StepModel(BaseModel):
     remarks: list[str] = Field(default=[], description="What people should know about the files.")
     revision: int | None = Field(
         default=None, description="The revision of the database after the step."
+    )
+    claims: RoundClaimsModel | None = Field(
+        default=None, description="What an accepted round rests on."
     )
     left_out: LeftOut = []
 
@@ -541,6 +561,9 @@ class StatusModel(BaseModel):
     )
     next_command: str | None = Field(
         default=None, description="What to run next; null: nobody knows."
+    )
+    claims: RoundClaimsModel | None = Field(
+        default=None, description="What the work of the round rests on."
     )
     reports: Annotated[int, Field(ge=0)] | None = Field(
         description="How many are recorded; null: cannot be read."

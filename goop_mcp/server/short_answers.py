@@ -5,13 +5,13 @@ byte. So that programs find every key of the interface, what is left out is null
 `left_out` lists it; the same call with detail="full", or a resource, has it.
 """
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from goop_mcp.server.truncation import LEFT_OUT
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
+from goop_mcp.validation.tiers import tier_counts
 
 __all__ = [
     "LISTED",
@@ -123,7 +123,7 @@ def short_verdict(values: Mapping[str, Any], *, instruction: str | None = None) 
 
     # What rests on nothing is a finding already, so that the numbers are enough.
     if evidence := values.get("evidence"):
-        short.values["claims"] = dict(Counter(each["tier"] for each in evidence))
+        short.values["claims"] = tier_counts(each["tier"] for each in evidence)
     short.leave_out("candidates", "repaired_text", "evidence")
     short.drop_empty("evidence")
     if instruction is not None and values["feedback"] == instruction:
@@ -162,9 +162,10 @@ def short_recorded(values: Mapping[str, Any]) -> ShortAnswer:
     """Return what became of a report: the verdict once, at the top, and the decision without it."""
     decision = short_decision(values["decision"])
     short = ShortAnswer({"status": values["status"], "verdict": None, "decision": None})
-    short.put(
-        "verdict", short_verdict(values["verdict"], instruction=values["decision"]["instruction"])
-    )
+    verdict = short_verdict(values["verdict"], instruction=values["decision"]["instruction"])
+    # They stand once, next to the verdict.
+    verdict.values.pop("claims", None)
+    short.put("verdict", verdict)
     del decision.values["trust"]
     short.put("decision", decision)
 
@@ -226,7 +227,7 @@ def short_status(values: Mapping[str, Any]) -> ShortAnswer:
         del short.values["reported"]
 
     short.values["round"] = _without_empty(values["round"])
-    for name in ("checkpoints", "database"):
+    for name in ("checkpoints", "database", "claims"):
         short.values[name] = _without_empty(values[name])
 
     short.drop_empty(
@@ -280,6 +281,7 @@ def short_step(values: Mapping[str, Any]) -> ShortAnswer:
         "resources",
         "remarks",
         "revision",
+        "claims",
     )
     # After drop_empty, which has removed an empty list.
     if findings := values["findings"]:

@@ -2,10 +2,12 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace as replace_item
 
 from goop_mcp import services, workspace
 from goop_mcp.errors import UnknownNameError
@@ -19,12 +21,13 @@ from goop_mcp.validation.evidence_rules import FILE_NOT_TOUCHED
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
-from goop_mcp.validation.rules import Problem, Rule
-from goop_mcp.validation.verdict import REQUIREMENTS, Requirement, Verdict
+from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.tiers import REQUIREMENTS, EvidenceItem, Requirement, claimed_items
+from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workspace.claimed_changes import check_changes
 from goop_mcp.workspace.claimed_commits import is_id
 from goop_mcp.workspace.claimed_files import Looked
-from goop_mcp.workspace.evidence import check_claims
+from goop_mcp.workspace.evidence import CheckedClaims, check_claims
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.git import GitError, Repository
 
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["check_workspace", "examine_in_project", "verify_claims", "wrong_base"]
 
 _SHOWN = 60
+_FOUND = "found as claimed"
 
 
 def check_workspace(
@@ -160,7 +164,9 @@ def verify_claims(
         known = services.recorded_runs.known_runs(claims.checks, project=files.root, store=store)
 
     if observed is None and known is None and require in ("claimed", "readable"):
-        return examined.verdict([*found, *(correction.compare(claims) if correction else ())])
+        items = _verified(claimed_items(claims), found.verified)
+        differing = correction.compare(claims) if correction else ()
+        return examined.verdict([*found.problems, *differing], items)
     if require not in REQUIREMENTS:
         raise UnknownNameError("tier", str(require), REQUIREMENTS)
 
@@ -205,7 +211,7 @@ def wrong_base(base: str, project: Path) -> str | None:
 def _compared(
     examined: "Examination",
     files: ProjectFiles,
-    found: list[Problem],
+    checked: CheckedClaims,
     observed: "Observed | None",
     known: "KnownRuns | None",
     *,
@@ -214,10 +220,10 @@ def _compared(
     seconds: float | None,
     correction: "Correction | None",
 ) -> Verdict:
-    """Return the verdict with what the agent was seen to do; `found` is what the project shows."""
+    """Return the verdict with what the agent was seen to do."""
     from goop_mcp.evidence.judging import judge_evidence  # noqa: PLC0415
 
-    claims = examined.claims()
+    claims, found = examined.claims(), checked.problems
     judged = judge_evidence(
         claims,
         observed,
@@ -251,7 +257,26 @@ def _compared(
             until=time.monotonic() + seconds,
         )
 
-    return examined.verdict([*found, *judged.problems], judged.items)
+    # What git or the host has shown against a claim since then leaves it in doubt.
+    doubtful = {problem.hit.path for problem in (*found, *judged.problems)}
+    items = _verified(judged.items, checked.verified - doubtful)
+
+    return examined.verdict([*found, *judged.problems], items)
+
+
+def _verified(items: Sequence[EvidenceItem], verified: Collection[str]) -> tuple[EvidenceItem, ...]:
+    """Return `items` with those marked that the project itself shows.
+
+    What a host saw says more of a change than that its file is there: it keeps its tier.
+    """
+    return tuple(
+        replace_item(item, tier="verified", source="the project", detail=_FOUND)
+        if item.path in verified and item.tier == "claimed"
+        else replace_item(item, detail=f"{item.detail}, {_FOUND}")
+        if item.path in verified
+        else item
+        for item in items
+    )
 
 
 def _changed_definitions(

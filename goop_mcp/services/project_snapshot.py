@@ -26,6 +26,7 @@ from goop_mcp.workspace.consistency import (
     RoundRecords,
     find_drift,
     gate_facts,
+    round_claims,
 )
 from goop_mcp.workspace.document_lookup import find_document
 from goop_mcp.workspace.documents.chronicle import Chronicle, with_state_block
@@ -44,6 +45,7 @@ from goop_mcp.workspace.project import Project, read_project
 from goop_mcp.workspace.projection_text import HIDDEN_KINDS, RESUMED_KIND
 from goop_mcp.workspace.projections import newest_state_block
 from goop_mcp.workspace.replacing import sha256
+from goop_mcp.workspace.report_claims import RoundClaims
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import interrupted_change
@@ -107,6 +109,11 @@ class ProjectSnapshot:
     def facts(self) -> GateFacts:
         """The facts for the gates."""
         return gate_facts(self.project, self.records, self.round_records)
+
+    @property
+    def claims(self) -> RoundClaims:
+        """What the must-haves and the tasks of the round rest on."""
+        return round_claims(self.project.spec, self.records)
 
     @cached_property
     def drift(self) -> tuple[Finding, ...]:

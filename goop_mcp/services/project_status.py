@@ -28,6 +28,7 @@ from goop_mcp.workspace.projections import (
     lacks_events,
     open_conflicts,
 )
+from goop_mcp.workspace.report_claims import RoundClaims
 from goop_mcp.workspace.used_revisions import older_copy_of
 from goop_mcp.workspace.virtual_documents import read_shared_checkpoints
 
@@ -114,7 +115,8 @@ class ProjectStatus:
     database, `resources` are the URIs of the documents that it shows, and `is_elsewhere` states
     that it has no state of the project, and that the project's folder is not on this machine: no
     gate is judged then. `decisions` are the newest on blockers, newest first. `round` is the newest
-    round, `waiting` is what waits for a person, oldest first.
+    round, `waiting` is what waits for a person, oldest first, `claims` what the work of the round
+    rests on.
     """
 
     exists: bool
@@ -151,6 +153,7 @@ class ProjectStatus:
     is_elsewhere: bool
     round: Round
     waiting: tuple[Waiting, ...]
+    claims: RoundClaims
 
     @property
     def tasks(self) -> tuple[TaskStanding, ...]:
@@ -205,6 +208,7 @@ class ProjectStatus:
             "unreadable": list(self.unreadable),
             "gate_ahead": self.gate_ahead.gate.value if self.gate_ahead is not None else None,
             "next_command": self.next_command,
+            "claims": self.claims.to_dict(),
             "reports": self.reports if self.is_readable else None,
             "memories": dict(self.memories) if self.is_readable else None,
             "revision": self.revision if self.is_readable else None,
@@ -271,6 +275,7 @@ class ProjectStatus:
         for title, lines in (
             ("Waiting for a Person" if for_agent else "Waiting for You", waiting),
             ("Reported Tasks", tasks),
+            ("Claims", _claims(self.claims)),
             ("Blockers", self.blockers),
             ("Decisions", self.decisions),
             ("Verifications", _verifications(self.verifications)),
@@ -374,6 +379,7 @@ def project_status(
         and snapshot.report_index.revision > 0,
         round=snapshot.round,
         waiting=kept.waiting,
+        claims=snapshot.claims,
     )
     if status.is_elsewhere:
         # Without state and documents these values would only be guesses.
@@ -524,6 +530,12 @@ def _drift(status: ProjectStatus) -> list[str]:
     ]
 
     return lines + [f"⚠️ {sentence}" for sentence in status.unreadable]
+
+
+def _claims(claims: RoundClaims) -> list[str]:
+    """Return what the work rests on, as soon as any is reported."""
+    lines = [claims.about_must_haves] if claims.must_haves or claims.report is not None else []
+    return lines + ([] if claims.tasks is None else [f"tasks: {claims.about_tasks}"])
 
 
 def _verifications(checks: Sequence[CheckRecord]) -> list[str]:

@@ -54,6 +54,7 @@ from goop_mcp.workspace.document_lookup import has_session
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
 from goop_mcp.workspace.file_changes import GuardedWrite, plan_checkpoint
 from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
+from goop_mcp.workspace.report_claims import claims_of_envelope
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import StatePlan, plan_state
@@ -148,6 +149,11 @@ class RecordedReport:
     remarks: tuple[str, ...] = ()
     redactions: int = 0
 
+    @property
+    def claims(self) -> dict[str, int]:
+        """How many claims of the recorded report rest on each tier; empty if none is recorded."""
+        return self.verdict.tiers if self.status in {"recorded", "duplicate"} else {}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values."""
         values = {
@@ -158,6 +164,7 @@ class RecordedReport:
             "decision": {
                 name: value for name, value in self.decision.to_dict().items() if name != "verdict"
             },
+            "claims": self.claims,
             "written": self.written.to_dict(),
             "findings": [finding.to_dict() for finding in self.findings],
             "remarks": list(self.remarks),
@@ -233,6 +240,11 @@ def record_report(
             evidence=recorded.evidence,
             unverified=recorded.unverified,
         )
+
+    if not verdict.evidence and verdict.envelope is not None:
+        # Where nothing but the reply was looked at, that is what the record says of each claim.
+        items = claims_of_envelope(verdict.protocol, verdict.envelope.to_dict())
+        verdict = replace(verdict, evidence=items)
 
     # The text that was read may contain secrets, and nobody needs it any more.
     # Also a matter of memory: the answer may be kept by the caller, and the reply has up to 2 MiB.

@@ -21,9 +21,11 @@ from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import NewEvent, Round, StoredReport
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.validation.tiers import EvidenceItem
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
 from goop_mcp.workspace.layout import ADL, CHRONICLE, STATE
 from goop_mcp.workspace.projection_text import HIDDEN_KINDS
+from goop_mcp.workspace.report_claims import claims_of, tiers_of
 
 __all__ = [
     "LISTED",
@@ -46,7 +48,6 @@ __all__ = [
 LISTED: Final = 20
 MOST_LISTED: Final = 200
 
-_EVIDENCE: Final = ("path", "claim", "tier", "source", "detail")
 _LISTED_CLAIMS: Final = 20
 _LARGEST_ID: Final = 2**63 - 1
 _PAGE: Final = 20
@@ -75,6 +76,7 @@ class ReportSummary:
 
     `retired` is why it no longer counts, None while it does. `late` is whether it was recorded
     after its round had been closed, and so never counted. `actions` are those of the decision.
+    `tiers` is how many claims rest on what, as `tier_counts` returns it.
     """
 
     report: int
@@ -90,6 +92,7 @@ class ReportSummary:
     actions: tuple[str, ...]
     retired: str | None
     late: bool
+    tiers: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def counts(self) -> bool:
@@ -120,6 +123,7 @@ class ReportSummary:
             "counts": self.counts,
             "retired": self.retired,
             "late": self.late,
+            "claims": dict(self.tiers),
         }
 
 
@@ -150,7 +154,7 @@ class ShownReport:
 
     `documents` are those that show entries of its revision, `moved` the change of phase it caused,
     such as "execute → accept", None without one. `withdrawn` says when, by whom and why it was
-    withdrawn, None for one that was not.
+    withdrawn, None for one that was not. `claims` are its claims and what each rests on.
     """
 
     about: ReportSummary
@@ -160,17 +164,7 @@ class ShownReport:
     documents: tuple[str, ...] = ()
     moved: str | None = None
     withdrawn: str | None = None
-
-    # A property and not a field: the verdict has it, and reports from before have none.
-    @property
-    def evidence(self) -> list[dict[str, str]]:
-        """What each claim rests on, as in the verdict; empty where nothing was known."""
-        items = self.verdict.get("evidence")
-        return [
-            {name: str(item.get(name, "")) for name in _EVIDENCE}
-            for item in (items if isinstance(items, list) else ())
-            if isinstance(item, dict)
-        ]
+    claims: tuple[EvidenceItem, ...] = ()
 
     def explain(self, check: str) -> list[dict[str, str]]:
         """Return what the claims that `check` names rest on, with the findings about them.
@@ -182,17 +176,16 @@ class ShownReport:
         wanted = check.strip().casefold()
         found = [
             item
-            for item in self.evidence
-            if wanted and (wanted in item["claim"].casefold() or wanted == item["path"].casefold())
+            for item in self.claims
+            if wanted and (wanted in item.claim.casefold() or wanted == item.path.casefold())
         ]
         if not found:
-            names = ", ".join(item["claim"] for item in self.evidence[:_LISTED_CLAIMS])
+            names = ", ".join(item.claim for item in self.claims[:_LISTED_CLAIMS])
             number = self.about.report
             raise ReportArgumentError(
                 f"report {number} has no claim {excerpt(check, 60)!r}; its claims are: {names}"
                 if names
-                else f"report {number} was recorded without evidence: no transcript of its agent"
-                " was read, so that each of its claims is only claimed"
+                else f"report {number} claims no check, file, commit or memory"
             )
 
         findings = self.verdict.get("findings")
@@ -203,7 +196,9 @@ class ShownReport:
                 text = f"{finding.get('severity')} {finding.get('rule')}: {finding.get('message')}"
                 messages.setdefault(str(finding.get("path")), []).append(text)
 
-        return [{**item, "findings": "; ".join(messages.get(item["path"], ()))} for item in found]
+        return [
+            {**item.to_dict(), "findings": "; ".join(messages.get(item.path, ()))} for item in found
+        ]
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as JSON values."""
@@ -476,6 +471,7 @@ def _summary(stored: StoredReport, closed: Mapping[int, int]) -> ReportSummary:
         actions=tuple(map(str, actions)) if isinstance(actions, Iterable) else (),
         retired=stored.retired,
         late=closed_at is not None and stored.revision > closed_at,
+        tiers=tiers_of(stored),
     )
 
 
@@ -522,6 +518,7 @@ def shown_report(reading: ReadTransaction, stored: StoredReport) -> ShownReport:
         documents=tuple(dict.fromkeys(touched)),
         moved=next((event.text for event in events if event.kind == "transition"), None),
         withdrawn=withdrawn,
+        claims=claims_of(stored),
     )
 
 

@@ -32,6 +32,7 @@ from goop_mcp.validation.families import Family, Locator
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.workflow.task_ids import normal_task_id
+from goop_mcp.workspace.report_claims import tiers_of
 
 __all__ = [
     "MarkedFinding",
@@ -55,8 +56,8 @@ _LONGEST_CALL: Final = timedelta(hours=6)
 class ReportFilter:
     """Which reports are listed; "" stands for all.
 
-    `tier` is that of at least one claim: claimed, observed or recorded. `text` is a part of the
-    envelope, in any case.
+    `tier` is that of at least one claim: verified, recorded, observed or claimed. `text` is a
+    part of the envelope, in any case.
     """
 
     agent: str = ""
@@ -91,9 +92,7 @@ class ReportFilter:
         if self.verdict and self.verdict != worst:
             return False
 
-        # A report without evidence rests on the agent's word alone.
-        tiers = {str(each.get("tier")) for each in verdict.get("evidence", ())} or {"claimed"}
-        return not self.tier or self.tier in tiers
+        return not self.tier or self.tier in tiers_of(report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +121,7 @@ class ReportDetails:
 
     `lines` are those of the reply as the agent sent it if `is_whole_reply`, and else of its
     envelope, written again; `left_out` counts the lines that are not shown. `unplaced` are findings
-    without a place. `claims` are path, claim, tier, source and detail of each claim. `attempts` are
+    without a place. `attempts` are
     those of the retry loop that led to it, oldest first; `of_task` the other reports about its task
     in its round, oldest first, each with the reason of its decision.
     """
@@ -132,7 +131,6 @@ class ReportDetails:
     left_out: int
     is_whole_reply: bool
     unplaced: tuple[MarkedFinding, ...] = ()
-    claims: tuple[Mapping[str, str], ...] = ()
     attempts: tuple[StoredAttempt, ...] = field(default=(), repr=False)
     of_task: tuple[tuple[ReportSummary, str], ...] = ()
 
@@ -196,14 +194,11 @@ def report_details(store: Store, id: int) -> ReportDetails:
         if kept is not None and _envelope_in(kept.text) == envelope_of(stored):
             text, is_whole = kept.text, True
 
-        details = ReportDetails(
-            shown=shown, lines=(), left_out=0, is_whole_reply=is_whole, claims=()
-        )
+        details = ReportDetails(shown=shown, lines=(), left_out=0, is_whole_reply=is_whole)
         details = replace(
             details,
             attempts=_attempts(reading, stored),
             of_task=_of_task(reading, stored),
-            claims=tuple(shown.evidence) or _only_claimed(family, envelope_of(stored)),
         )
         return _with_lines(details, text, family)
 
@@ -275,34 +270,6 @@ def _with_lines(details: ReportDetails, text: str, family: Family | None) -> Rep
         lines=tuple(shown),
         left_out=max(0, len(lines) - _MOST_LINES),
         unplaced=tuple(unplaced),
-    )
-
-
-def _only_claimed(
-    family: Family | None, values: Mapping[str, Any]
-) -> tuple[Mapping[str, str], ...]:
-    """Return the claims of a report that was recorded without evidence."""
-    if family is None:
-        return ()
-
-    try:
-        claims = family.claims(family.envelope_from(values))
-    except (GoopError, ValueError):
-        return ()
-
-    shown = [
-        *(
-            (c.where, f"check {c.name!r} {'passed' if c.passed else 'failed'}")
-            for c in claims.checks
-        ),
-        *((file.where, f"file {file.path!r} {file.kind}") for file in claims.files),
-        *((commit.where, f"commit {commit.sha[:12]!r}") for commit in claims.commits),
-        *((memory.where, f"memory {memory.title!r}") for memory in claims.memories),
-    ]
-
-    return tuple(
-        {"path": where, "claim": text, "tier": "claimed", "source": "", "detail": ""}
-        for where, text in shown
     )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from goop_mcp.messages import notice, table
 from goop_mcp.messages.quoting import fenced
 from goop_mcp.services.recorded_reports import ReportList, ReportSummary, ShownReport
+from goop_mcp.validation.tiers import tier_in_words, tiers_in_words
 
 __all__ = ["explanation_page", "report_list_page", "report_page"]
 
@@ -28,7 +29,7 @@ def report_list_page(found: ReportList) -> str:
     return (
         table(
             "Reports",
-            ("Report", "Recorded", "Agent", "Task", "Status", "Decision", "Counts"),
+            ("Report", "Recorded", "Agent", "Task", "Status", "Claims", "Decision", "Counts"),
             [
                 (
                     str(each.report),
@@ -36,6 +37,7 @@ def report_list_page(found: ReportList) -> str:
                     each.agent or "–",
                     each.task or "–",
                     each.status or "–",
+                    tiers_in_words(each.tiers),
                     ", ".join(each.actions) or "–",
                     _counts(each),
                 )
@@ -63,6 +65,7 @@ def report_page(shown: ShownReport) -> str:
         ("Task", about.task),
         ("Status", about.status),
         ("Summary", about.summary),
+        ("Claims", tiers_in_words(about.tiers)),
         ("Decision", ", ".join(about.actions)),
         ("Documents", ", ".join(shown.documents)),
         ("Moved the phase", shown.moved),
@@ -75,10 +78,10 @@ def report_page(shown: ShownReport) -> str:
     )
     parts = [("Envelope", shown.envelope), ("Verdict", shown.verdict), ("Decision", shown.decision)]
     lines = []
-    if shown.evidence:
+    if shown.claims:
         rows_of_claims = [
-            (item["claim"], item["tier"], item["source"] or "–", item["detail"] or "–")
-            for item in shown.evidence
+            (item.claim, tier_in_words(item.tier), item.source or "–", item.detail or "–")
+            for item in shown.claims
         ]
         headings = ("Claim", "Rests on", "Where", "What")
         lines += ["", table("Evidence", headings, rows_of_claims, lines=[])]
@@ -95,7 +98,8 @@ def explanation_page(report: int, claims: Sequence[Mapping[str, str]]) -> str:
     pages = []
     for claim in claims:
         fields = ("claim", "path", "tier", "source", "detail", "findings")
-        rows = [(name.capitalize(), claim[name]) for name in fields if claim.get(name)]
+        shown = {**claim, "tier": tier_in_words(claim["tier"])}
+        rows = [(name.capitalize(), shown[name]) for name in fields if shown.get(name)]
         pages.append(table(f"Report {report}", ("Field", "Value"), rows, lines=[_DATA]))
 
     return "\n\n".join(pages) + "\n"

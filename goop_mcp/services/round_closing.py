@@ -97,8 +97,8 @@ def close_round(
     folder = archived_document("", round=number)
     closing = SessionFields(
         summary=(
-            f"Round {number} was closed: {outcome.replace('_', ' ')}. Its documents are in"
-            f" {folder}. The next round begins with the interview."
+            f"Round {number} was closed: {outcome.replace('_', ' ')}. {snapshot.claims.sentence}"
+            f" Its documents are in {folder}. The next round begins with the interview."
         ),
         next_command="/goop-discuss",
     )

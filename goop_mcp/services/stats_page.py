@@ -6,6 +6,7 @@ from typing import Final
 
 from goop_mcp.messages import notice, table
 from goop_mcp.services.stats import ProjectStats, StatsRow, share
+from goop_mcp.validation.tiers import CLAIM_TIERS, tier_in_words
 
 __all__ = ["COLUMNS", "stats_csv", "stats_page"]
 
@@ -28,6 +29,7 @@ COLUMNS: Final = (
     "claimed",
     "observed",
     "recorded",
+    "verified",
     "most_common_error",
 )
 """The columns of the CSV: counts, seconds, and tokens (empty where no attempt reported any)."""
@@ -154,7 +156,7 @@ def stats_csv(stats: ProjectStats) -> str:
                 effort.attempts,
                 round(effort.seconds, 3),
                 effort.tokens if effort.with_tokens else "",
-                *(row.tiers.get(tier, "") for tier in ("claimed", "observed", "recorded")),
+                *(row.tiers.get(tier, "") for tier in reversed(CLAIM_TIERS)),
                 _cell(row.rules[0][0]) if row.rules else "",
             )
         )
@@ -182,7 +184,9 @@ def _overview(stats: ProjectStats) -> list[tuple[str, str]]:
     )
     claims = stats.statistics.tiers
     whole = sum(claims.values())
-    tiers = ", ".join(f"{share(count, whole)} {tier} ({count})" for tier, count in claims.items())
+    tiers = ", ".join(
+        f"{share(count, whole)} {tier_in_words(tier)} ({count})" for tier, count in claims.items()
+    )
     refused = f"{share(prompts.refused, prompts.prompts)} ({prompts.refused} / {prompts.prompts})"
 
     return [

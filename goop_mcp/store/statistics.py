@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from msgspec import field
 
 from goop_mcp.structs import DataStruct
-from goop_mcp.validation.verdict import TIERS
+from goop_mcp.validation.tiers import CLAIM_TIERS
 
 __all__ = [
     "Dialect",
@@ -221,14 +221,16 @@ class _Queries:
 
     def tiers_by(self, by: str) -> dict[Any, dict[str, int]]:
         # Quotes in the texts of agents are escaped, so these marks stand for claims alone.
-        marks = [f'"tier": "{tier}"' for tier in TIERS]
+        marks = [f'"tier": "{tier}"' for tier in CLAIM_TIERS]
         counts = ", ".join(
             f"sum((length(verdict) - length(replace(verdict, '{mark}', ''))) / {len(mark)})"
             for mark in marks
         )
         rows = self._wanted_rows("reports", "claims")
         return {
-            name: {tier: int(count) for tier, count in zip(TIERS, found, strict=True) if count}
+            name: {
+                tier: int(count) for tier, count in zip(CLAIM_TIERS, found, strict=True) if count
+            }
             for name, *found in self._grouped(by, counts, rows)
             if any(found)
         }

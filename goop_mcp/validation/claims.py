@@ -7,9 +7,12 @@ import re
 from functools import cache
 from typing import Literal
 
+from msgspec.structs import replace
+
 from goop_mcp.structs import DataStruct
 
 __all__ = [
+    "MOST_FILES",
     "NO_CLAIMS",
     "CheckClaim",
     "Claims",
@@ -23,6 +26,11 @@ __all__ = [
     "TaskClaim",
     "run_named_in",
 ]
+
+MOST_FILES = 500
+"""How many files of one envelope are compared with evidence."""
+
+_MOST_COMMITS, _MOST_MEMORIES = 50, 100
 
 FileClaimKind = Literal["present", "created", "modified", "gone", "touched", "promised", "optional"]
 StateName = Literal["phase", "spec_locked", "interview_complete", "wave", "total_waves"]
@@ -122,6 +130,18 @@ class Claims(DataStruct, frozen=True, kw_only=True):
     status: StatusClaim | None = None
     blockers: tuple[str, ...] = ()
     texts: tuple[tuple[str, str], ...] = ()
+
+    def compared(self) -> "Claims":
+        """Return these claims with the files, commits and memories that are compared.
+
+        An envelope of 2 MiB may name 20,000 files: the first of each kind are.
+        """
+        return replace(
+            self,
+            files=self.files[:MOST_FILES],
+            commits=self.commits[:_MOST_COMMITS],
+            memories=self.memories[:_MOST_MEMORIES],
+        )
 
 
 NO_CLAIMS = Claims()

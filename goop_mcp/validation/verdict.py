@@ -2,13 +2,21 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Literal, Protocol, Self, get_args
+from typing import Any, Literal, Protocol, Self
 
 from msgspec.structs import replace
 
 from goop_mcp.structs import DataStruct
 from goop_mcp.validation.findings import Finding, Mode, Repair, Severity, excerpt
 from goop_mcp.validation.plain_values import model_from
+from goop_mcp.validation.tiers import (
+    REQUIREMENTS,
+    TIERS,
+    EvidenceItem,
+    Requirement,
+    Tier,
+    tier_counts,
+)
 
 __all__ = [
     "REQUIREMENTS",
@@ -23,22 +31,6 @@ __all__ = [
 ]
 
 _SHOWN_VERSION = 20
-
-Tier = Literal["claimed", "observed", "recorded"]
-"""What a claim rests on: the report alone, what a host saw, or a run that we recorded."""
-
-TIERS: tuple[Tier, ...] = get_args(Tier)
-"""All tiers, the weakest first."""
-
-Requirement = Literal["claimed", "readable", "observed", "recorded"]
-"""What a passed check of a complete task must rest on.
-
-A tier; or "readable": observed, where everything that the agent did could be read, and the report
-alone where it could not.
-"""
-
-REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
-"""All of them, the weakest first."""
 
 
 class Envelope(Protocol):
@@ -72,31 +64,6 @@ class Candidate(DataStruct, frozen=True, kw_only=True):
         }
 
 
-class EvidenceItem(DataStruct, frozen=True, kw_only=True):
-    """What one claim of the envelope rests on.
-
-    `path` is the XPath or JSON pointer of the claim and `claim` what it says in short, such as
-    "check tests passed". `source` says where the evidence is found ("transcript line 31"), "" for a
-    claim that rests on the report alone. `detail` is one clause about it.
-    """
-
-    path: str
-    claim: str
-    tier: Tier
-    source: str = ""
-    detail: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the item as JSON values."""
-        return {
-            "path": self.path,
-            "claim": self.claim,
-            "tier": self.tier,
-            "source": self.source,
-            "detail": self.detail,
-        }
-
-
 class Unverified(DataStruct, frozen=True, kw_only=True):
     """How many of the claims of an accepted reply were compared with nothing, and why (D-106).
 
@@ -126,7 +93,7 @@ class Verdict(DataStruct, frozen=True, kw_only=True):
     read, also of a rejected reply. `repaired_text` is the envelope written again if lenient mode
     repaired its form. `feedback` is None exactly if the reply is accepted. `span` is the place of
     the envelope in `read_text`, in characters: the text as given, or before a host escaped it.
-    `evidence` says what each claim rests on; it is empty where the caller gave no evidence.
+    `evidence` says what each claim rests on; it is empty where only the reply was looked at.
     `changed_severities` names the rules that a project or a person gave another severity, such as
     "goop_report/unknown-status: warning (goop-mcp.toml)", whether or not one was violated.
     `unverified` is the share of the claims that a surface of a project compared with nothing, None
@@ -173,12 +140,9 @@ class Verdict(DataStruct, frozen=True, kw_only=True):
         return tuple(finding for finding in self.findings if finding.severity is severity)
 
     @property
-    def tiers(self) -> dict[Tier, int]:
+    def tiers(self) -> dict[str, int]:
         """The number of claims that rest on each tier, the strongest first; empty without any."""
-        counts = {
-            tier: sum(item.tier == tier for item in self.evidence) for tier in reversed(TIERS)
-        }
-        return {tier: count for tier, count in counts.items() if count}
+        return tier_counts(item.tier for item in self.evidence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON values; what follows `omitted` only if there is any."""

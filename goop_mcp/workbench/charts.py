@@ -11,9 +11,14 @@ from markupsafe import Markup, escape
 
 __all__ = ["COLOURS", "Colour", "columns", "meter"]
 
-Colour = Literal["blue", "green", "orange"]
+Colour = Literal["blue", "green", "orange", "violet"]
 
-COLOURS: Final[Mapping[Colour, str]] = {"blue": "#2f7fc1", "green": "#3f9463", "orange": "#d1603d"}
+COLOURS: Final[Mapping[Colour, str]] = {
+    "blue": "#2f7fc1",
+    "green": "#3f9463",
+    "orange": "#d1603d",
+    "violet": "#7d63b8",
+}
 """Orange is for what did not work."""
 
 _WIDTH: Final = 440

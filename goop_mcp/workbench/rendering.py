@@ -10,6 +10,8 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from goop_mcp.validation.tiers import tier_in_words, tiers_in_words
+
 __all__ = ["StaticFiles", "Templates", "visible"]
 
 _HERE: Final = Path(__file__).parent
@@ -70,6 +72,8 @@ class Templates:
             "editable": _editable,
             "age": _age,
             "noun": _noun,
+            "tier": tier_in_words,
+            "tiers": tiers_in_words,
         }
 
     def render(self, name: str, values: Mapping[str, object]) -> str:

@@ -16,6 +16,7 @@ _TIERS: Final[Mapping[str, Colour]] = {
     "claimed": "orange",
     "observed": "blue",
     "recorded": "green",
+    "verified": "violet",
 }
 _MOST_AGENTS: Final = 50
 

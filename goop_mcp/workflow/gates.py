@@ -183,7 +183,8 @@ _ACCEPTANCE = Gate(
     conditions=(
         Condition("a verification report", lambda facts: facts.verification_report),
         Condition(
-            "every must-have passed", lambda facts: 0 < facts.must_haves <= facts.passed_must_haves
+            "every must-have reported as passed",
+            lambda facts: 0 < facts.must_haves <= facts.passed_must_haves,
         ),
         Condition("SPEC.md as it was locked", lambda facts: facts.spec_unchanged),
         Condition(

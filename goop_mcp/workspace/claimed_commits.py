@@ -26,8 +26,10 @@ _ELLIPSES = ("…", "...")
 
 def check_commits(
     claims: Claims, files: ProjectFiles, *, until: float | None = None
-) -> tuple[list[Problem], Mapping[str, str]]:
-    """Return the problems of the claims about commits, and the full ids of the commits found.
+) -> tuple[list[Problem], Mapping[str, str], set[str]]:
+    """Return the problems of the claims about commits, and what was found.
+
+    That are the full ids of commits, and the places of the claims whose commits exist.
 
     Commits are looked up in the project's repository and in repositories inside the project; the
     ids are those of the project's own repository. With `until`, a `time.monotonic()`, commits that
@@ -49,7 +51,7 @@ def check_commits(
     if rest:
         problems.append(_not_checked(rest, f"only the first {MOST_COMMITS} are"))
     if not looked_up:
-        return problems, {}
+        return problems, {}, set()
 
     ids = tuple(dict.fromkeys(claim.sha.lower() for claim in looked_up))
     doubt = None
@@ -59,9 +61,10 @@ def check_commits(
         # All are missing then, and for this reason none of them is reported as false.
         known, doubt = CommitLookup(missing=frozenset(ids)), str(error)
 
-    seen = _looked_up(looked_up, known, doubt, claims, files, until=until)
+    seen, there = _looked_up(looked_up, known, doubt, claims, files, until=until)
+    verified = {claim.where for claim in looked_up if claim.sha.lower() in there}
 
-    return [*problems, *seen], known.full
+    return [*problems, *seen], known.full, verified
 
 
 def is_id(text: str) -> bool:
@@ -101,8 +104,11 @@ def _looked_up(
     files: ProjectFiles,
     *,
     until: float | None,
-) -> list[Problem]:
-    """Return the problems of `commits`; with a `doubt` the missing ones are only not checked."""
+) -> tuple[list[Problem], frozenset[str]]:
+    """Return the problems of `commits` and the ids of those that exist.
+
+    With a `doubt` the missing ones are only not checked.
+    """
     for folder in inner_repositories(claims, files) if known.missing else ():
         repository = Repository(files.root.joinpath(folder), files.root, until)
         try:
@@ -137,7 +143,9 @@ def _looked_up(
         if claim not in unknown and (problem := _judged(claim, known)) is not None
     ]
 
-    return [*problems, _not_checked(unknown, doubt)] if unknown and doubt is not None else problems
+    if unknown and doubt is not None:
+        problems.append(_not_checked(unknown, doubt))
+    return problems, frozenset(known.subjects) - known.ambiguous - known.missing
 
 
 def _folders_of(claims: Claims, files: ProjectFiles) -> list[str]:

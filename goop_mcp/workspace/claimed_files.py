@@ -39,8 +39,8 @@ def check_files(
     session_ended: bool,
     looked: Looked | None = None,
     until: float | None = None,
-) -> list[Problem]:
-    """Return the problems of the claims about files.
+) -> tuple[list[Problem], set[str]]:
+    """Return the problems of the claims about files, and the places of the claims that hold.
 
     Promised files are checked once the session has ended. Of several claims about one file the last
     counts. `looked` is called after each claim. Files that were not looked for at `until`, a
@@ -55,7 +55,8 @@ def check_files(
         if until is not None and time.monotonic() > until:
             left = len(claims.files) - number
             more = f", nor for {left} more" if left else ""
-            return [*problems, _not_checked(claim, f"there was no time to look for it{more}")]
+            problems.append(_not_checked(claim, f"there was no time to look for it{more}"))
+            return problems, looking.verified
 
         problem = (
             looking.problem(claim, session_ended=session_ended)
@@ -67,7 +68,7 @@ def check_files(
         if looked is not None:
             looked(number, len(claims.files))
 
-    return problems
+    return problems, looking.verified
 
 
 def links_that_lead_out(
@@ -119,6 +120,7 @@ class _Looking:
         self._bounds = PathBounds(workspace=files.root.as_posix())
         self._names: dict[str, dict[str, str]] = {}
         self._prefix = place_in_repository(files)
+        self.verified: set[str] = set()
 
     def problem(self, claim: FileClaim, *, session_ended: bool) -> Problem | None:
         if claim.reported:
@@ -154,12 +156,17 @@ class _Looking:
                 ),
                 None,
             )
-            if there is not None and claim.kind in _MADE:
-                return self._content_problem(claim, there)
+            problem = (
+                self._content_problem(claim, there)
+                if there is not None and claim.kind in _MADE
+                else self._existence_problem(claim, path, there=there is not None)
+            )
         except (GoopError, OSError):
             return _not_checked(claim, "its folder cannot be read")
 
-        return self._existence_problem(claim, path, there=there is not None)
+        if problem is None:
+            self.verified.add(claim.where)
+        return problem
 
     def inside(self, claim: FileClaim) -> str | None:
         """Return the path relative to the project, None if it leads out or has a variable.

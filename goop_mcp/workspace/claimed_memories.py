@@ -22,8 +22,8 @@ _MOST_WORDS = 16
 _HITS = 200
 
 
-def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
-    """Return a problem for each claimed memory that was not saved, by whichever tool.
+def check_memories(claims: Claims, store: Store | None) -> tuple[list[Problem], set[str]]:
+    """Return a problem for each claimed memory that was not saved, and the places of those saved.
 
     There is at least one such claim.
 
@@ -31,15 +31,15 @@ def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
     """
     memories = claims.memories
     if store is None:
-        return [_not_checked(memories, "no project memory is known")]
+        return [_not_checked(memories, "no project memory is known")], set()
 
     try:
         if not store.exists():
-            return [_not_checked(memories, "the project has no memory yet")]
+            return [_not_checked(memories, "the project has no memory yet")], set()
 
         saved = store.read(lambda reading: [_is_saved(claim.title, reading) for claim in memories])
     except (GoopError, OSError):
-        return [_not_checked(memories, "the project memory cannot be read")]
+        return [_not_checked(memories, "the project memory cannot be read")], set()
 
     problems = []
     unknown = [claim for claim, known in zip(memories, saved, strict=True) if known is None]
@@ -56,7 +56,8 @@ def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
         )
         problems.append(MEMORY_NOT_FOUND.problem(message, path=claim.where, found=excerpt(title)))
 
-    return problems
+    verified = {claim.where for claim, known in zip(memories, saved, strict=True) if known}
+    return problems, verified
 
 
 def _is_saved(title: str, reading: ReadTransaction) -> bool | None:

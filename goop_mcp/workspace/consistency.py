@@ -19,10 +19,11 @@ from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.blueprint import Blueprint, BlueprintTask
 from goop_mcp.workspace.documents.dates import comparable_moment
-from goop_mcp.workspace.documents.spec import measure_coverage
+from goop_mcp.workspace.documents.spec import Spec, measure_coverage
 from goop_mcp.workspace.documents.status_markers import TaskStatus
 from goop_mcp.workspace.layout import KNOWLEDGE_BASE, SPEC
 from goop_mcp.workspace.project import Project
+from goop_mcp.workspace.report_claims import RoundClaims
 from goop_mcp.workspace.report_index import Records
 from goop_mcp.workspace.state import StateDefect
 
@@ -196,13 +197,31 @@ def gate_facts(
         + len(project.work.failed if project.work is not None else ()),
         active_blockers=len(records.blockers),
         verification_report=records.verified or (state is not None and state.verification_passed),
-        passed_must_haves=sum(
-            each.passed or each.id in records.passed_must_haves for each in must_haves
-        ),
+        passed_must_haves=len(round_claims(spec, records).must_haves),
         user_accepted=state is not None and state.acceptance_confirmed,
         merge_confirmed=round_records.merge_confirmed,
         spec_unchanged=_locked_spec_change(project, round_records) is None,
         bypasses=round_records.bypasses,
+    )
+
+
+def round_claims(spec: Spec | None, records: Records) -> RoundClaims:
+    """Return what the must-haves of `spec` and the tasks rest on.
+
+    A must-have whose criteria are all ticked in SPEC.md passed as well; that is a claim.
+    """
+    must_haves = spec.must_haves if spec is not None else ()
+    passed = records.passed_must_haves
+
+    return RoundClaims(
+        must_haves={
+            each.id: passed.get(each.id, "claimed")
+            for each in must_haves
+            if each.passed or each.id in passed
+        },
+        of=len(must_haves),
+        report=records.verification_report,
+        tasks=records.task_claims,
     )
 
 

@@ -5,7 +5,7 @@ No file that a reply names is ever opened: files are only looked up.
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from goop_mcp import workspace
 from goop_mcp.errors import GoopError
@@ -33,7 +33,7 @@ from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
 if TYPE_CHECKING:
     from goop_mcp.store.interface import Store
 
-__all__ = ["check_claims"]
+__all__ = ["CheckedClaims", "check_claims"]
 
 _SHOWN = 60
 _NAMES: Mapping[StateName, str] = {
@@ -43,6 +43,17 @@ _NAMES: Mapping[StateName, str] = {
     "wave": "currentWave",
     "total_waves": "totalWaves",
 }
+
+
+class CheckedClaims(NamedTuple):
+    """What the project shows: problems, and the places of the claims that were found to hold.
+
+    A file is there or gone, as claimed; a commit is in a repository of the project; a memory was
+    saved. A claim that was not looked at is in neither.
+    """
+
+    problems: list[Problem]
+    verified: frozenset[str] = frozenset()
 
 
 def check_claims(
@@ -55,8 +66,8 @@ def check_claims(
     changed: Mapping[str, tuple[int, int]] = NONE_CHANGED,
     looked: Looked | None = None,
     seconds: float | None = None,
-) -> list[Problem]:
-    """Return the problems of `claims`, each with the path of its claim in the envelope.
+) -> CheckedClaims:
+    """Return the problems of `claims`, each with the path of its claim, and which claims hold.
 
     `store` holds the project's memories, and its state where many machines share it; None if there
     is none. `session_state` is the caller's state of the session that must create the promised
@@ -70,18 +81,20 @@ def check_claims(
     """
     until = None if seconds is None else time.monotonic() + seconds
     ended = has_ended(session_state if session_state is not None else _session_state(claims, files))
-    of_files = check_files(claims, files, session_ended=ended, looked=looked, until=until)
+    of_files, files_there = check_files(
+        claims, files, session_ended=ended, looked=looked, until=until
+    )
     # A missing file explains a commit that does not contain it: one error is enough for both.
     untrue = any(problem.rule.lenient is Severity.ERROR for problem in of_files)
-    of_commits, commits = check_commits(claims, files, until=until)
+    of_commits, commits, commits_there = check_commits(claims, files, until=until)
     of_changes = (
         check_changes(claims, files, commits=commits, base=base, changed=changed, untrue=untrue)
         if until is None
         else []
     )
 
-    of_memories = (
-        workspace.claimed_memories.check_memories(claims, store) if claims.memories else []
+    of_memories, saved = (
+        workspace.claimed_memories.check_memories(claims, store) if claims.memories else ([], set())
     )
 
     of_tasks = _check_tasks(claims.tasks, files, store)
@@ -96,7 +109,11 @@ def check_claims(
         store,
     )
 
-    return [*of_files, *of_commits, *of_changes, *of_memories, *of_tasks, *of_state]
+    problems = [*of_files, *of_commits, *of_changes, *of_memories, *of_tasks, *of_state]
+    # What is in doubt for any reason is not verified: a file may be there, and unchanged.
+    doubtful = {(problem.hit.path or "").removesuffix("/@sha") for problem in problems}
+
+    return CheckedClaims(problems, frozenset(files_there | commits_there | saved) - doubtful)
 
 
 def _session_state(claims: Claims, files: ProjectFiles) -> str | None:

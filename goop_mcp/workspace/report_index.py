@@ -9,9 +9,11 @@ from typing import NamedTuple
 from goop_mcp.store.records import StoredReport
 from goop_mcp.validation.check_texts import shows_no_result
 from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.validation.tiers import CLAIM_TIERS, ClaimTier, tier_counts
 from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.status_markers import must_haves_in
+from goop_mcp.workspace.report_claims import claims_of, tiers_of
 
 __all__ = [
     "Blocker",
@@ -44,8 +46,10 @@ class Records:
     result. `blocked` are the blockers of last reports that are BLOCKED, and those that unfinished
     tasks name, newest first, by the task, or by the agent in parentheses if its report names no
     task. `stopped` are the tasks whose last report is BLOCKED, until somebody decides.
-    `verification_report` is the number of the verifier's last report. `phase` and `last_at` (ISO
-    8601) are those of the newest report, None without one.
+    `verification_report` is the number of the verifier's last report, `passed_must_haves` maps
+    those that it reports as passed to the tier of the check, `task_claims` the tiers of claims in
+    last reports of tasks to their number, None without one. `phase` and `last_at` (ISO 8601) are
+    those of the newest report, None without one.
     """
 
     done: tuple[str, ...] = ()
@@ -55,7 +59,8 @@ class Records:
     stopped: frozenset[str] = frozenset()
     verified: bool = False
     verification_report: int | None = None
-    passed_must_haves: frozenset[str] = frozenset()
+    passed_must_haves: Mapping[str, str] = field(default_factory=dict)
+    task_claims: Mapping[str, int] | None = None
     phase: str | None = None
     last_at: str | None = None
 
@@ -97,6 +102,7 @@ class _Standing(NamedTuple):
     revision: int
     agent: str | None
     at: str
+    tiers: Mapping[str, int]
 
 
 class ReportIndex:
@@ -116,6 +122,7 @@ class ReportIndex:
         self._standings: dict[str, _Standing] = {}
         self._verification: Mapping[str, JsonValue] | None = None
         self._verification_report: int | None = None
+        self._verified_must_haves: Mapping[str, str] = {}
         self._phase: str | None = None
 
     def with_reports(self, reports: Iterable[StoredReport], *, revision: int) -> "ReportIndex":
@@ -124,6 +131,7 @@ class ReportIndex:
         later.newest, later.revision = self.newest, revision
         later._verification, later._phase = self._verification, self._phase
         later._verification_report = self._verification_report
+        later._verified_must_haves = self._verified_must_haves
         standings = dict(self._standings)
 
         for report in reports:
@@ -143,9 +151,11 @@ class ReportIndex:
                 report.revision,
                 report.agent,
                 report.created_at,
+                tiers_of(report, envelope) if task else {},
             )
             if report.agent in VERIFIERS:
                 later._verification, later._verification_report = envelope, report.id
+                later._verified_must_haves = _must_haves(report, envelope)
 
             later._phase = report.phase or later._phase
             later.newest = report
@@ -162,6 +172,7 @@ class ReportIndex:
         failed: list[str] = []
         blocked: dict[str, Blocker] = {}
         stopped: set[str] = set()
+        claims: list[str] = []
 
         # Newest first, in a single pass: a long project has thousands of tasks, and each new report
         # computes this again.
@@ -170,6 +181,8 @@ class ReportIndex:
                 blocked[key] = Blocker(each.blocker, each.revision, each.agent, each.at)
             if each.task is None:
                 continue
+            for tier, number in each.tiers.items():
+                claims += [tier] * number
             if each.has_failed:
                 failed.append(each.task)
             if each.status == _BLOCKED:
@@ -178,12 +191,6 @@ class ReportIndex:
             (done if each.is_done else unfinished).append(each.task)
 
         verification = self._verification
-        passed = frozenset(
-            id
-            for check in _checks(verification or {})
-            if check.get("passed") is True and not _shows_nothing(check)
-            for id in must_haves_in(str(check.get("name")))
-        )
 
         return Records(
             done=tuple(done),
@@ -195,7 +202,8 @@ class ReportIndex:
             and not _failed(verification)
             and not checks_without_result(verification),
             verification_report=self._verification_report,
-            passed_must_haves=passed,
+            passed_must_haves=self._verified_must_haves,
+            task_claims=tier_counts(claims) if done or unfinished else None,
             phase=self._phase,
             last_at=self.newest.created_at if self.newest is not None else None,
         )
@@ -226,17 +234,31 @@ def claimed_checks(report: StoredReport, envelope: Mapping[str, JsonValue]) -> I
 
     What was seen is in the verdict that was recorded with `report`: the tiers of its evidence.
     """
-    verdict = json.loads(report.verdict)
-    evidence = verdict.get("evidence") if isinstance(verdict, Mapping) else None
-    seen = {
-        item.get("path")
-        for item in (evidence if isinstance(evidence, list) else ())
-        if isinstance(item, Mapping) and item.get("tier") != "claimed"
-    }
-    for number, check in enumerate(_checks(envelope), 1):
-        place = f"/goop_report/verification/check[{number}]"
-        if check.get("passed") is True and place not in seen:
+    for check, tier in _checks_with_tiers(report, envelope):
+        if check.get("passed") is True and tier == "claimed":
             yield f"check {check.get('name')} passed"
+
+
+def _must_haves(report: StoredReport, envelope: Mapping[str, JsonValue]) -> dict[str, str]:
+    """Return the must-haves that passed checks of `report` name, with the tier of the check.
+
+    The weakest of several checks counts, as the must-have rests on all of them.
+    """
+    found: dict[str, str] = {}
+    for check, tier in _checks_with_tiers(report, envelope):
+        if check.get("passed") is True and not _shows_nothing(check):
+            for id in must_haves_in(str(check.get("name"))):
+                found[id] = max(found.get(id, tier), tier, key=CLAIM_TIERS.index)
+
+    return found
+
+
+def _checks_with_tiers(
+    report: StoredReport, envelope: Mapping[str, JsonValue]
+) -> Iterator[tuple[Mapping[str, JsonValue], ClaimTier]]:
+    tiers = {item.path: item.tier for item in claims_of(report, envelope)}
+    for number, check in enumerate(_checks(envelope), 1):
+        yield check, tiers.get(f"/goop_report/verification/check[{number}]", "claimed")
 
 
 def _checks(envelope: Mapping[str, JsonValue]) -> Sequence[Mapping[str, JsonValue]]:

@@ -188,7 +188,7 @@ def test_a_project_keeps_the_evidence_and_shows_it(tmp_path: Path) -> None:
 
         stats = project_stats(application.store)
         assert stats.to_dict()["tiers"] == {"claimed": 2, "observed": 2}
-        assert "50.0% claimed (2), 50.0% observed (2)" in stats_page(stats)
+        assert "50.0% observed (2), 50.0% only claimed (2)" in stats_page(stats)
 
         shown = show_report(application.store, 1)
         assert "transcript line 47" in report_page(shown)
@@ -203,7 +203,7 @@ def test_texts_show_contradictions_and_one_line_and_sarif_has_all() -> None:
     checked = CheckedFile(file="reply.md", text=COMPLETE_REPLY, verdict=verdict)
     text = render_text(FileVerdicts(checked=(checked,), unread=()))
     assert "evidence/check-failed" in text
-    assert "Claims: 1 observed, 3 claimed" in text
+    assert "Claims: 1 observed, 3 only claimed" in text
 
     unseen = CheckedFile(
         file="reply.md", text=COMPLETE_REPLY, verdict=validate(COMPLETE_REPLY, evidence=activity())

@@ -316,7 +316,7 @@ def test_claims_about_the_state_are_compared_with_the_database(
     player = Player(at(shared, tmp_path / "checkout"))
     player.executing()
     claims = Claims(state=(StateClaim(name="phase", value="plan", where="/goop_report/state"),))
-    [problem] = check_claims(claims, player.context.files, store=shared)
+    [problem] = check_claims(claims, player.context.files, store=shared).problems
     assert problem.hit.message == (
         "phase is 'plan'; expected 'execute', as phase of state.json says"
     )

@@ -57,9 +57,12 @@ def test_a_person_accepts_a_round(start: Start, visit: Visit, tmp_path: Path, sc
     person = visit(ui, java_script_enabled=script)
     page = person.new_page()
     page.goto("./")
+    rests_on = "4 must-haves claimed, 0 observed (report 19). Tasks: 6 verified, 6 only claimed."
+    expect(page.get_by_role("group", name="Accept the round")).to_contain_text(rests_on)
     page.get_by_label("accept", exact=True).check()
     page.get_by_label("Comment").fill("All of it works")
     page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_text(rests_on)).to_be_visible()
     expect(page.get_by_role("definition").filter(has_text="All of it works")).to_be_visible()
     page.get_by_role("button", name="Accept", exact=True).click()
     person.type_code(page)

@@ -67,7 +67,7 @@ def test_findings_stand_at_their_lines_and_claims_next_to_their_evidence(tmp_pat
         page, ".reply mark.warning"
     )
     assert "complete-with-failed-check" in text_of(page, ".reply .finding")
-    assert "check 'tests' failed the report itself claimed" in text_of(page, "tbody")
+    assert "check 'tests' failed only the report only claimed" in text_of(page, "tbody")
     assert "G2" in text_of(page, "#decision-title ~ dl")
 
 

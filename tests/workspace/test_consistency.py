@@ -274,7 +274,7 @@ def test_a_must_have_whose_check_shows_nothing_is_not_verified() -> None:
         [report(None, agent="goop-verifier", checks={"MH1": True}, evidence="not run")]
     )
 
-    assert (records.verified, records.passed_must_haves) == (False, frozenset())
+    assert (records.verified, records.passed_must_haves) == (False, {})
 
 
 def test_a_blocker_is_active_until_the_task_is_reported_again() -> None:

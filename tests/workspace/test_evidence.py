@@ -131,7 +131,7 @@ def test_task_is_looked_up_in_the_plan_of_the_phase_where_the_root_has_none() ->
         tasks=(TaskClaim(id="W1.T1", where="task_id"), TaskClaim(id="W1.T2", where="task_id"))
     )
 
-    found = check_claims(claims, ProjectFiles(CASES / "folders_of_phases"))
+    found = check_claims(claims, ProjectFiles(CASES / "folders_of_phases")).problems
 
     assert [(each.rule.id, each.hit.found) for each in found] == [
         ("evidence/task-not-in-blueprint", "W1.T2")
@@ -364,7 +364,7 @@ def test_claims_of_a_caller_can_be_checked_without_a_reply(project: Project) -> 
         state=(StateClaim(name="spec_locked", value=True, where="/state"),),
     )
 
-    problems = check_claims(claims, ProjectFiles(project.folder), store=project.store)
+    problems = check_claims(claims, ProjectFiles(project.folder), store=project.store).problems
 
     assert [(problem.rule.id, problem.hit.path) for problem in problems] == [
         ("evidence/file-not-found", "/files/0"),

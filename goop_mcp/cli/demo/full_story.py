@@ -685,7 +685,7 @@ THIRD_WAVE = Chapter(
             "accept",
             outcome="accept",
             status="refused",
-            says=("every must-have passed",),
+            says=("every must-have reported as passed",),
         ),
         _step(
             "reject",

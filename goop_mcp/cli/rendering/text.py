@@ -8,6 +8,7 @@ from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
 from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.services.check_files import FileVerdicts
 from goop_mcp.validation.findings import Severity, excerpt
+from goop_mcp.validation.tiers import tiers_in_words
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["SHOWN", "Detail", "render_text"]
@@ -88,7 +89,7 @@ def _summary(name: str, verdict: Verdict, detail: Detail) -> str:
         counts.append(f"{len(verdict.repairs)} repaired")
 
     # How many claims rest on what; no line where no evidence was given.
-    shares = ", ".join(f"{count} {tier}" for tier, count in verdict.tiers.items())
+    shares = tiers_in_words(verdict.tiers) if verdict.tiers else ""
     claims = f"Claims: {shares}\n" if shares else ""
 
     return f"{claims}{sentence}: {', '.join(counts)}\n" if counts else f"{claims}{sentence}\n"

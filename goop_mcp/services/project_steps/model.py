@@ -18,6 +18,7 @@ from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.documents.blueprint import Blueprint
 from goop_mcp.workspace.file_changes import GuardedWrite
 from goop_mcp.workspace.replacing import sha256
+from goop_mcp.workspace.report_claims import RoundClaims
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange
 
@@ -56,6 +57,7 @@ class StepResult:
     `question` (at most three lines of 100 characters), the positive and the negative choice, and
     the `command` by which a person answers; a refused one has what is `missing` and the command to
     run. `undo` says how to take the step back. `findings` are warnings such as a step back.
+    `claims` is what a round rests on that is accepted, None for any other step.
     """
 
     status: StepStatus
@@ -75,6 +77,7 @@ class StepResult:
     resources: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     revision: int | None = None
+    claims: RoundClaims | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -105,6 +108,7 @@ class StepResult:
             "resources": list(self.resources),
             "remarks": list(self.remarks),
             "revision": self.revision,
+            "claims": self.claims.to_dict() if self.claims is not None else None,
         }
 
 
@@ -125,8 +129,8 @@ class Plan:
     `entry` is its line in CHRONICLE.md, `log` its entry in ADL.md, None for a step that decides
     nothing. `spec` is the new text of SPEC.md. `keeps` are the texts to keep for later
     comparison, by document and step. `step` is the step as a request for its confirmation keeps it,
-    None if that is as it was asked for. `then` adds the other rows and returns the other files to
-    write.
+    None if that is as it was asked for. `claims` are those of the result. `then` adds the other
+    rows and returns the other files to write.
     """
 
     message: str
@@ -138,6 +142,7 @@ class Plan:
     spec: str | None = None
     keeps: Mapping[tuple[str, KeptStep], str] = field(default_factory=dict)
     step: ProjectStep | None = None
+    claims: RoundClaims | None = None
     then: Callable[[WriteTransaction], tuple[GuardedWrite, ...]] | None = None
 
 

@@ -80,7 +80,7 @@ def accept(stage: Stage) -> Plan | NotDone:
     if not gate.passed:
         return closed_gate(gate, reason="The work cannot be accepted yet.")
 
-    project = stage.snapshot.project
+    project, claims = stage.snapshot.project, stage.snapshot.claims
 
     def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         return close_round(
@@ -98,16 +98,16 @@ def accept(stage: Stage) -> Plan | NotDone:
         message=notice(
             "Round Closed",
             f"Round {stage.round} is closed: {words}. {comment}".rstrip(),
+            claims.sentence,
             f"Its documents are in {folder}. Next: /goop-discuss for another round.",
         ),
-        entry=f"round {stage.round} closed: {words}",
-        log=f"Round {stage.round} was closed: {words}, {verified}. {comment}".rstrip(),
+        entry=f"round {stage.round} closed: {words}; {claims.about_must_haves}",
+        log=f"Round {stage.round} was closed: {words}. {claims.sentence} {comment}".rstrip(),
         change=StateChange(phase="idle"),
         asks=StepQuestion(
             lines=question_lines(
                 f"Close round {stage.round} of {project.name or 'the project'}: {words}?",
-                f"All {len(project.spec.must_haves) if project.spec else 0} must-haves passed,"
-                f" {verified}.",
+                claims.sentence,
                 comment,
             ),
             choices=(words, "do not accept"),
@@ -115,6 +115,7 @@ def accept(stage: Stage) -> Plan | NotDone:
             key=outcome,
         ),
         undo="goop-mcp project round --reopen",
+        claims=claims,
         then=then,
     )
 
@@ -165,7 +166,7 @@ def _rejection(stage: Stage, *, subject: str, verified: str, comment: str) -> Pl
         asks=StepQuestion(
             lines=question_lines(
                 f"Reject round {stage.round} and go back to execution?",
-                verified,
+                stage.snapshot.claims.sentence,
                 f"{comment}{again}".strip(),
             ),
             choices=("reject", "do not reject"),

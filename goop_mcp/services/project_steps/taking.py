@@ -148,7 +148,7 @@ def take_step(
             )
             return _done(stage, plan, writing, via=via)
 
-        return Change(answer=_waiting(stage, plan.asks, asked), shows=False)
+        return Change(answer=_waiting(stage, plan, plan.asks, asked), shows=False)
 
     return _written(project_context, change, now=now)
 
@@ -361,7 +361,7 @@ def _ask(
     )
 
 
-def _waiting(stage: Stage, question: StepQuestion, asked: Confirmation) -> StepResult:
+def _waiting(stage: Stage, plan: Plan, question: StepQuestion, asked: Confirmation) -> StepResult:
     command = person_command(stage.step)
     message = notice(
         "Waiting for You",
@@ -379,6 +379,7 @@ def _waiting(stage: Stage, question: StepQuestion, asked: Confirmation) -> StepR
         question=question.lines,
         choices=question.choices,
         command=command,
+        claims=plan.claims,
     )
 
 
@@ -433,6 +434,7 @@ def _done(
         findings=_move_findings(stage.state, plan.change.phase),
         resources=context.addresses(*_touched(writing, event.revision)),
         revision=event.revision,
+        claims=plan.claims,
     )
 
     # Redacted once, at the end: messages and findings quote the arguments.

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from goop_mcp import services
 from goop_mcp.services.recorded_reports import ReportNotFoundError
 from goop_mcp.services.report_details import ReportFilter
+from goop_mcp.validation.tiers import CLAIM_TIERS
 from goop_mcp.workbench.visits import RouteList, Visit, whole_number
 
 __all__ = ["ROUTES"]
@@ -39,6 +40,7 @@ def _list(visit: Visit) -> Response:
         found=found,
         wanted=wanted,
         statuses=_STATUSES,
+        tiers=CLAIM_TIERS,
         rounds=rounds,
         older=older,
         first=f"/reports?{urlencode(kept)}" if before else None,
