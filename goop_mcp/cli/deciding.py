@@ -47,7 +47,9 @@ def decide_in_run(
     """
     run, task, by = waits.run, waits.task, person_at_terminal()
     if asks:
-        show(f"Run {run}, {task}:\n{waits.question}\n")
+        # Indented, as an agent may have written it: no line of it looks like a question of ours.
+        lines = [*waits.question.splitlines(), *([f"Note: {note}"] if note else [])]
+        show(f"Run {run}, {task}:\n" + "".join(f"  {line}\n" for line in lines))
         answer = confirmed(f"decide {choice}")
         if answer is False:
             return StepResult(status="refused", action="decide", message=f"{task}: not decided.")
@@ -63,7 +65,9 @@ def decide_in_run(
             command=again,
         )
 
-    state = services.runs.decide(application.store, run, task, choice, by=by, note=note)
+    state = services.runs.decide(
+        application.store, run, task, choice, seen=waits.seen, by=by, note=note
+    )
     remarks = [f"The run is {state.replace('_', ' ')}."]
     if not application.settings.writes_files or application.files.exists(FOLDER):
         recorded = services.runs.record_by_hand(

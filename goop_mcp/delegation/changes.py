@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from goop_mcp.delegation.expand import Edge, Expansion, RunSnapshot, TaskSnapshot
-from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.graph import Graph, digest_of
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask, attempts_of
 from goop_mcp.delegation.placeholders import INPUT, fill_in, placeholders_in
 from goop_mcp.delegation.processes import ThisProcess
@@ -60,6 +60,7 @@ __all__ = [
     "kept_text",
     "key_of_gate",
     "pause_after",
+    "question_mark",
     "step_of",
     "value_of",
     "without_excess",
@@ -906,6 +907,15 @@ def value_of(row: GraphTaskRow) -> JsonValue:
         return None
     result: dict[str, JsonValue] = json.loads(row.result)
     return result.get("envelope") if row.kind == "task" else result
+
+
+def question_mark(row: GraphTaskRow, since: GraphEventRow | None) -> str:
+    """Return what identifies the question of a row that waits since the event `since`.
+
+    The same question about work that was done again has another mark: an answer to the one does not
+    count for the other.
+    """
+    return digest_of([None if since is None else since.seq, row.message])
 
 
 def key_of_gate(gate: GraphGate) -> str:

@@ -10,7 +10,7 @@ from goop_mcp.delegation.fields import MOST_PROBLEMS, GraphProblem, suggestion
 from goop_mcp.delegation.lines import KeyPath
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphLimits, GraphStep, GraphTask
 from goop_mcp.delegation.placeholders import INPUT, placeholders_in
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.findings import excerpt, one_line
 
 __all__ = ["LONGEST_NAME", "MOST_TASKS", "in_order", "problems_of"]
 
@@ -209,8 +209,12 @@ def _wrong_needs(steps: Mapping[str, GraphStep]) -> Iterator[GraphProblem]:
 
 def _wrong_gate(gate: GraphGate) -> Iterator[GraphProblem]:
     path = ("gates", gate.id)
-    if not gate.answers or len(set(gate.answers)) < len(gate.answers):
+    # On buttons and in dialogs each must look like itself alone.
+    if not gate.answers or len({each.casefold() for each in gate.answers}) < len(gate.answers):
         yield GraphProblem((*path, "answers"), "expected at least one, and none of them twice")
+    if odd := next((each for each in gate.answers if each != one_line(each)), None):
+        problem = f"{odd!r} is not one line of visible characters, without blanks around it"
+        yield GraphProblem((*path, "answers"), problem)
     if gate.default is not None and gate.default not in gate.answers:
         hint = suggestion(gate.default, gate.answers)
         yield GraphProblem(

@@ -28,6 +28,7 @@ from goop_mcp.delegation.changes import (
     kept_result,
     kept_text,
     pause_after,
+    question_mark,
     step_of,
     without_excess,
 )
@@ -1254,11 +1255,22 @@ class Ledger:
 
     # Persons
 
-    def answer(self, id: str, task: str, answer: str, *, by: str, note: str = "") -> None:
+    def answer(
+        self,
+        id: str,
+        task: str,
+        answer: str,
+        *,
+        by: str,
+        note: str = "",
+        seen: str | None = None,
+    ) -> None:
         """Answer a gate, or decide about a task that waits for a person.
 
         For a task: `retry` asks the agent again with the note, `accept` takes the work as done,
-        `fail` gives it up. Raises RunError for any other answer, and where nobody was asked.
+        `fail` gives it up. `seen` is the `question_mark` of what the person was shown, None where
+        the caller decides itself. Raises RunError for any other answer, where nobody was asked, and
+        where something else is asked by now.
         """
 
         def write(writing: WriteTransaction) -> None:
@@ -1268,6 +1280,12 @@ class Ledger:
             if row.state != "input_required":
                 decided = f", decided as {row.decision!r}" if row.decision else ""
                 raise RunError(f"{task} does not wait for an answer: it is {row.state}{decided}")
+            since = writing.graphs.newest_event(id, task, "state")
+            if seen is not None and seen != question_mark(row, since):
+                raise RunError(
+                    f"{task} asks something else by now, or the same about other work; nothing was"
+                    " decided: look at it again, then answer"
+                )
             step = change.step_of(row)
             if answer == (step.answers[0] if isinstance(step, GraphGate) else "retry"):
                 change.refuse_after_deadline(f"resume {id}")

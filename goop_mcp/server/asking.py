@@ -20,12 +20,14 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from goop_mcp.server.order import out_of_turn
-from goop_mcp.server.scopes import CONFIRM
 from goop_mcp.server.server import GoopServer
+from goop_mcp.validation.findings import one_line
 
 __all__ = [
+    "LONGEST_LINE",
     "NOBODYS_REPLY",
     "QUESTION_SECONDS",
+    "TOO_LONG",
     "WAITING_SECONDS",
     "EarlierReply",
     "ElicitedQuestion",
@@ -45,7 +47,13 @@ WAITING_SECONDS: Final = 10 * 60.0
 
 # Lines of a question. Clients show it in a small dialog, and cut what does not fit.
 _MOST_LINES: Final = 3
-_LONGEST_LINE: Final = 100
+LONGEST_LINE: Final = 100
+TOO_LONG: Final = (
+    "No dialog was shown, as it could not show all that would be recorded: a reason, a comment and"
+    f" a choice each have to fit into a line of {LONGEST_LINE} characters. Shorten them, and ask"
+    " again."
+)
+"""Why nobody was asked, for the agent that wrote the texts."""
 # The name is shown to people later, as that of who asked.
 _LONGEST_NAME: Final = 60
 
@@ -82,12 +90,22 @@ class ElicitedQuestion:
     lines: Sequence[str]
     choices: tuple[str, ...]
 
+    @property
+    def fits(self) -> bool:
+        """Whether a dialog shows all of it: clients cut long texts, and a person must see the end.
+
+        Nor may a text of an agent begin another line, which would look like one of ours.
+        """
+        texts = (*self.lines, *self.choices)
+        is_shown = all(len(each) <= LONGEST_LINE and each == one_line(each) for each in texts)
+        return is_shown and len(self.lines) <= _MOST_LINES
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierReply:
     """The reply to a question that ended an earlier call; `about` is None if it is not known."""
 
-    about: int | None
+    about: str | None
     reply: ElicitedReply
 
 
@@ -106,16 +124,16 @@ def can_ask(ctx: Context[Any, Any]) -> bool:
 
 
 async def ask(
-    ctx: Context[Any, Any], question: ElicitedQuestion, *, about: int
+    ctx: Context[Any, Any], question: ElicitedQuestion, *, about: str
 ) -> ElicitedReply | InputRequiredResult:
-    """Ask `question`; call it only if `can_ask`.
+    """Ask `question`; call it only if `can_ask` and the question fits.
 
     A result is to be returned from the tool: `earlier_reply` then gives the reply in the call that
-    follows, with the number `about`.
+    follows, with `about`, which identifies what was asked.
     """
     # Joined with line breaks: dialogs show plain text.
     form = ElicitRequestFormParams(
-        message="\n".join(line[:_LONGEST_LINE] for line in question.lines[:_MOST_LINES]),
+        message="\n".join(question.lines),
         requested_schema={
             "type": "object",
             # Without a default, so that a single key press confirms nothing.
@@ -146,7 +164,8 @@ async def ask(
                 form.message, form.requested_schema, related_request_id=ctx.request_id
             )
 
-    return _choice(reply, question.choices)
+    # The scope may have been taken away since the question was asked.
+    return _choice(reply, question.choices) if _may_confirm(ctx) else NOBODYS_REPLY
 
 
 def earlier_reply(ctx: Context[Any, Any]) -> EarlierReply | None:
@@ -166,7 +185,9 @@ def earlier_reply(ctx: Context[Any, Any]) -> EarlierReply | None:
     reply = _choice(given, state.get("choices", ()))
 
     # The scope may have been taken away since the question was asked.
-    return EarlierReply(about=state["about"], reply=reply if _may_confirm(ctx) else NOBODYS_REPLY)
+    return EarlierReply(
+        about=str(state["about"]), reply=reply if _may_confirm(ctx) else NOBODYS_REPLY
+    )
 
 
 def name_of_client(ctx: Context[Any, Any]) -> str | None:
@@ -177,7 +198,8 @@ def name_of_client(ctx: Context[Any, Any]) -> str | None:
 
     # Control characters would reach the documents in which people read who confirmed something.
     stated = " ".join(f"{params.client_info.name} {params.client_info.version}".split())
-    return "".join(each for each in stated if each.isprintable())[:_LONGEST_NAME] or None
+    # After a comma stands the holder of the token, which no client may state itself.
+    return "".join(c for c in stated if c.isprintable() and c != ",")[:_LONGEST_NAME] or None
 
 
 def without_stale_state(tools: Collection[str]) -> ServerMiddleware[Any]:
@@ -213,7 +235,7 @@ def _asks_by_result(ctx: Context[Any, Any]) -> bool:
 
 def _may_confirm(ctx: Context[Any, Any]) -> bool:
     server = ctx.mcp_server
-    return isinstance(server, GoopServer) and CONFIRM in server.scopes_of_caller()
+    return isinstance(server, GoopServer) and server.may_confirm()
 
 
 def _choice(given: object, choices: Sequence[str]) -> ElicitedReply:

@@ -15,6 +15,8 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 from mcp import MCPError
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
@@ -58,7 +60,7 @@ from goop_mcp.server.arguments import argument_errors, as_meant, has_unknown_nam
 from goop_mcp.server.clients import client_of_message
 from goop_mcp.server.message_limits import forget_answered
 from goop_mcp.server.permissions import is_offered, refusal, scopes_of_caller
-from goop_mcp.server.scopes import ALL_SCOPES
+from goop_mcp.server.scopes import ALL_SCOPES, CONFIRM
 from goop_mcp.server.sdk_internals import SdkServer, connection_of, without_sdk_spans
 from goop_mcp.server.stdio import (
     PendingRequests,
@@ -88,6 +90,7 @@ class GoopServer(SdkServer):
     # Overridden once settings are read: a server in tests, or in a process of its own, has one
     # caller.
     _without_token: Collection[str] = ALL_SCOPES
+    _scopes_now: Callable[[AccessToken], Collection[str]] = staticmethod(lambda token: token.scopes)
 
     def allow_without_token(self, scopes: Collection[str]) -> None:
         """Give callers without a token `scopes`; before this is called, they have all."""
@@ -96,6 +99,19 @@ class GoopServer(SdkServer):
     def scopes_of_caller(self) -> Collection[str]:
         """Return what the caller of the current request may do."""
         return scopes_of_caller(without_token=self._without_token)
+
+    def may_confirm(self) -> bool:
+        """Whether the caller of the current request may confirm, now and when the request came.
+
+        A call may wait for minutes for a person, and the scope be taken away meanwhile.
+        """
+        token = get_access_token()
+        is_kept = token is None or CONFIRM in self._scopes_now(token)
+        return is_kept and CONFIRM in self.scopes_of_caller()
+
+    def look_up_scopes(self, scopes_now: Callable[[AccessToken], Collection[str]]) -> None:
+        """Let `scopes_now` say what the token of a caller may do by now."""
+        self._scopes_now = scopes_now
 
     def serve_subscriptions(self, subscriptions: Subscriptions) -> None:
         """Let clients of 2025-11-25 subscribe to resources.

@@ -11,7 +11,13 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from goop_mcp.delegation.changes import RunError, find_run, find_task, step_of
+from goop_mcp.delegation.changes import (
+    RunError,
+    find_run,
+    find_task,
+    question_mark,
+    step_of,
+)
 from goop_mcp.delegation.drawing import PictureTooLargeError, draw_svg
 from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.ledger import Ledger
@@ -92,7 +98,8 @@ class WaitingStep:
     """A step that waits for a decision, the `question`, and the `answers` that may be given.
 
     `is_gate`: only a person may answer. `is_by_hand`: a person or a host does the task. `asked_at`
-    is the time since when it waits, in ISO 8601.
+    is the time since when it waits, in ISO 8601. `seen` identifies the question; an answer to it
+    goes with it.
     """
 
     run: str
@@ -102,6 +109,7 @@ class WaitingStep:
     is_gate: bool
     is_by_hand: bool
     asked_at: str
+    seen: str
 
     @property
     def command(self) -> str:
@@ -293,17 +301,22 @@ def _waiting_step(reading: ReadTransaction, row: GraphTaskRow) -> WaitingStep:
         is_gate=isinstance(step, GraphGate),
         is_by_hand=row.reason in _BY_HAND,
         asked_at=since.at if since is not None else find_run(reading, row.run).created_at,
+        seen=question_mark(row, since),
     )
 
 
-def decide(store: Store, run: str, task: str, answer: str, *, by: str, note: str = "") -> str:
+def decide(
+    store: Store, run: str, task: str, answer: str, *, seen: str, by: str, note: str = ""
+) -> str:
     """Answer a gate, or decide about a task that waits; return the state of the run.
+
+    `seen` is that of the `WaitingStep` that the person was shown; about any other, RunError.
 
     For a task, `retry` asks the agent again with the note, `accept` takes its work as it is, `fail`
     gives it up. Of two who answer at once, the second gets RunError, which names the decision.
     """
     ledger = Ledger(store)
-    ledger.answer(run, task, answer, by=by, note=note)
+    ledger.answer(run, task, answer, by=by, note=note, seen=seen)
     return ledger.run(run).state
 
 

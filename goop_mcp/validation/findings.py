@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from goop_mcp.structs import DataStruct
 
-__all__ = ["Finding", "Hit", "Mode", "Repair", "Severity", "excerpt"]
+__all__ = ["Finding", "Hit", "Mode", "Repair", "Severity", "excerpt", "one_line"]
 
 Mode = Literal["lenient", "strict"]
 
@@ -85,12 +85,19 @@ def excerpt(text: str, limit: int = FOUND_CHARACTERS) -> str:
     """Return `text` on one line, cut to `limit` characters, safe to quote in a message.
 
     Only the part that can be shown is examined, so that a field of megabytes costs nothing.
+    """
+    line = one_line(text[: 4 * limit])
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def one_line(text: str) -> str:
+    """Return `text` on one line, safe to quote in a message.
+
     Characters that a terminal or an encoder cannot handle are shown as escapes.
     """
-    line = " ".join(text[: 4 * limit].split())
-    if not line.isprintable():
-        line = "".join(
-            c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line
-        )
-
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    line = " ".join(text.split())
+    if line.isprintable():
+        return line
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line
+    )

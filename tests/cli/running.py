@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,6 +141,23 @@ def interrupt_on_terminal(
     *arguments: str | Path, at: str, cwd: Path = ROOT, env: Mapping[str, str] | None = None
 ) -> Ended:
     """Run `goop-mcp` with `arguments` on a terminal, and interrupt it once it has printed `at`."""
+    return run_until_asked(
+        *arguments,
+        at=at,
+        cwd=cwd,
+        env=env,
+        does=lambda process, _: process.send_signal(signal.SIGINT),
+    )
+
+
+def run_until_asked(
+    *arguments: str | Path,
+    at: str,
+    does: Callable[[subprocess.Popen[bytes], int], None],
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+) -> Ended:
+    """Run `goop-mcp` on a terminal; `does` gets process and terminal once it has printed `at`."""
     terminal, side_of_program = pty.openpty()
     with subprocess.Popen(
         [*PROGRAM, *map(str, arguments)],
@@ -154,7 +171,7 @@ def interrupt_on_terminal(
         written = b""
         while at.encode() not in written and select.select([terminal], [], [], SECONDS)[0]:
             written += os.read(terminal, 65_536)
-        process.send_signal(signal.SIGINT)
+        does(process, terminal)
         written += _read_all(terminal)
         code = process.wait(SECONDS)
 

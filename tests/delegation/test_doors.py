@@ -1,17 +1,26 @@
 """Runs are seen and steered through MCP and the terminal by the same service."""
 
 import json
+import os
 import shlex
 import sys
 
 import pytest
-from mcp.types import ElicitResult
+from mcp.client import ClientRequestContext
+from mcp.types import ElicitRequestParams, ElicitResult, ErrorData
+from pydantic import JsonValue
 
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphTask
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.scaffold import create_project
-from tests.cli.running import Ended, interrupt_on_terminal, run_command, run_on_terminal
+from tests.cli.running import (
+    Ended,
+    interrupt_on_terminal,
+    run_command,
+    run_on_terminal,
+    run_until_asked,
+)
 from tests.cli.running import run as run_program
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run
@@ -357,3 +366,80 @@ def test_a_task_of_a_person_is_finished_with_a_report_that_is_judged(
     again = finish(place, run, report())
     assert again.code != 0
     assert "nobody waits for its report" in again.err
+
+
+class LatePerson(Person):
+    """Replies once somebody else has had the task `write` done again, which asks again."""
+
+    def __init__(self, reply: ElicitResult, place: Place, run: str) -> None:
+        super().__init__(reply)
+        self.place, self.run = place, run
+
+    async def __call__(
+        self, context: ClientRequestContext, params: ElicitRequestParams
+    ) -> ElicitResult | ErrorData:
+        ask_again(self.place, self.run)
+        return await super().__call__(context, params)
+
+
+def ask_again(place: Place, run: str) -> None:
+    """Give the task `write` up, and let it wait for a person once more."""
+    place.ledger.answer(run, "write", "fail", by="Kim")
+    place.ledger.retry(run, "write", by="Kim")
+
+
+@pytest.mark.parametrize("mode", PROTOCOL_MODES)
+def test_a_reply_to_an_earlier_question_of_a_run_decides_nothing(
+    place: Place, run: str, mode: str
+) -> None:
+    person = LatePerson(ElicitResult(action="accept", content={"choice": "fail"}), place, run)
+    with connect(stdio_server(place.folder, *where(place)), mode, elicitation=person) as client:
+        late = client.tool("update_project", action="decide", run=run, task="write")
+
+    assert late.is_error
+    assert "write asks something else by now" in text_of(late)
+    assert place.states(run)["write"] == "input_required"
+    assert [each["by"] for each in who_decided(place, run)] == ["Kim"]
+
+
+def test_a_yes_on_a_terminal_to_an_earlier_question_decides_nothing(place: Place, run: str) -> None:
+    def answer_late(_process: object, terminal: int) -> None:
+        ask_again(place, run)
+        os.write(terminal, b"y\n")
+
+    words = ("runs", "answer", *where(place), run, "write", "fail")
+    ended = run_until_asked(*words, at="[y/N]", does=answer_late, cwd=place.folder)
+    assert ended.code == 1
+    assert "write asks something else by now" in ended.out
+    assert place.states(run)["write"] == "input_required"
+
+
+OURS = "Lock the specification of Shop?"
+HOSTILE = f"Write it.\n\n{OURS}\r\x1b[2J\u202e\u2028{OURS} [y/N] "
+
+
+@pytest.mark.parametrize("mode", PROTOCOL_MODES)
+def test_no_line_of_a_question_about_a_run_is_an_agents(place: Place, mode: str) -> None:
+    create_project(ProjectFiles(place.folder), name="Shop", now=NOW)
+    task = GraphTask("write", agent="kim", prompt=HOSTILE)
+    graph = Graph(name="hostile", agents=(GraphAgent("kim", run="person"),), tasks=(task,))
+    id = place.ledger.create(graph, input={})
+    person = Person(ElicitResult(action="cancel"))
+    given: dict[str, JsonValue] = {"action": "decide", "run": id, "task": "write"}
+    with connect(stdio_server(place.folder, *where(place)), mode, elicitation=person) as client:
+        asked = client.tool("update_project", **given, comment=f"Quick.\n{OURS}\x1b[2J")
+        unasked = client.tool("update_project", **given, comment="Quick. " * 20 + "Publish it.")
+    shown = answer(place, id, "write", "fail", "--note", "Quick.", typed="n\n")
+
+    (question,) = person.asked
+    first, second, third = question.message.split("\n")
+    assert first == f"Run {id}, write:"
+    assert second.startswith(f"Write it. {OURS} \\x1b[2J\\u202e {OURS}")
+    assert third == f"Note: Quick. {OURS}\\x1b[2J"
+    assert question.message.replace("\n", "").isprintable()
+    assert (status_of(asked), status_of(unasked)) == ("waiting", "waiting")
+    assert "No dialog was shown" in text_of(unasked)
+    assert "\x1b" not in text_of(asked)
+    for line in shown.out.splitlines():
+        assert OURS not in line or line.startswith("  "), line
+    assert "  Note: Quick." in shown.out.splitlines()

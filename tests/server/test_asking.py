@@ -1,6 +1,7 @@
 """A person is asked at the client, and only an explicit choice counts."""
 
 import json
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -25,7 +26,9 @@ from mcp.types import (
 from pydantic import JsonValue
 
 from goop_mcp.server import asking, create_server
+from goop_mcp.services.project_steps import ProjectStep, answer_confirmation, take_step
 from goop_mcp.settings import Settings
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import Confirmation
 from goop_mcp.workspace.files import ProjectFiles
@@ -279,6 +282,75 @@ def test_a_person_decides_on_a_blocker_and_decides_again(blocked: Path, protocol
     assert log.count("Confirmed: elicitation mcp 0.1.0") == 2
 
 
+END = "and drop the old database"
+LONG = "Keep it small. " * 10 + END
+
+
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({**DECIDE, "choice": "A", "comment": LONG}, id="comment"),
+        pytest.param({**DECIDE, "task": "W1.T2", "choice": LONG}, id="choice"),
+        pytest.param(
+            {"action": "start_phase", "phase": "idle", "force": True, "reason": LONG}, id="reason"
+        ),
+    ],
+)
+def test_a_dialog_that_cannot_show_all_that_it_would_record_is_not_shown(
+    blocked: Path, given: dict[str, JsonValue], protocol_mode: str
+) -> None:
+    with working_in(blocked) as context:
+        without_options = report("W1.T2", "BLOCKED", wave="1", blockers="Which name?")
+        assert record(context, without_options).status == "recorded"
+    person = accepting({"choice": "decide"})
+    with connect(stdio(blocked), protocol_mode, elicitation=person) as client:
+        result = client.tool("update_project", **given)
+
+    assert not result.is_error, text_of(result)
+    assert (person.asked, status_of(result)) == ([], "waiting")
+    assert "No dialog was shown" in text_of(result)
+    # Whoever is asked on a terminal or a page sees it to its end.
+    assert result.structured_content is not None
+    assert any(END in line for line in result.structured_content["question"])
+    assert END not in (blocked / ".goopspec/ADL.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_what_an_agent_writes_is_shown_on_its_own_line_without_controls(
+    blocked: Path, protocol_mode: str
+) -> None:
+    person = accepting({"choice": "decide"})
+    comment = "Fast.\nMerge the work of round 1?\x1b[2J\u202e"
+    with connect(stdio(blocked), protocol_mode, elicitation=person) as client:
+        assert status_of(client.tool("update_project", **DECIDE, choice="A", comment=comment))
+
+    (asked,) = person.asked
+    assert asked.message.splitlines()[1:] == [
+        "Decide: A) SQLite",
+        "comment: Fast. Merge the work of round 1?\\x1b[2J\\u202e",
+    ]
+
+
+def test_an_answer_of_another_round_confirms_nothing(blocked: Path) -> None:
+    force: dict[str, Any] = {"phase": "idle", "force": True, "reason": "The plan is old."}
+    with working_in(blocked) as context:
+        step = ProjectStep(action="start_phase", **force)
+        asked = take_step(context, step, by="an agent", can_ask=True, now=NOW).confirmation
+        assert asked is not None
+
+        def begin_another_round(writing: WriteTransaction) -> None:
+            writing.close_round(outcome="accept", closed_at=NOW, plan_sha256=None)
+            writing.open_round(name=None, opened_at=NOW)
+
+        context.store.write(begin_another_round)
+        late = answer_confirmation(context, asked.id, accept=True, via="terminal ann", now=NOW)
+
+    assert (late.status, late.phase) == ("refused", "execute")
+    assert "has changed since it was asked" in late.message
+    assert confirmation(blocked).status == "outdated"
+
+
 def test_a_client_that_does_not_know_the_question_leaves_it_open(project: Path) -> None:
     person = Person(ErrorData(code=-32601, message="Method not found"))
     with connect(create_server(Settings(project=project)), "legacy", elicitation=person) as client:
@@ -324,6 +396,51 @@ def test_over_http_a_token_with_the_scope_is_asked_and_named(
         assert status_of(merge(client)) == "done"
 
     assert confirmation(project).via == "elicitation mcp 0.1.0, token ann"
+
+
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_an_answer_counts_only_while_its_token_has_the_scope(
+    project: Path, tokens: str, protocol_mode: str
+) -> None:
+    person = accepting(MERGE)
+    with served(
+        "--transport", "http", "--rate-limit", "0", "--token-file", tokens, project=project
+    ) as server:
+
+        def take_scope() -> None:
+            Path(tokens).write_text(TOKENS.replace(', "confirm"', ""), encoding="utf-8")
+            server.process.send_signal(signal.SIGHUP)
+            server.wait_for_line("read the file of tokens again")
+
+        async def answer_late(
+            context: ClientRequestContext, params: ElicitRequestParams
+        ) -> ElicitResult | ErrorData:
+            await anyio.to_thread.run_sync(take_scope)
+            return await person(context, params)
+
+        with connect(
+            target(server, "streamable-http", token=PERSON), protocol_mode, elicitation=answer_late
+        ) as client:
+            assert_waits(project, merge(client))
+    assert len(person.asked) == 1
+
+
+def test_a_client_names_no_holder_of_a_token_itself(project: Path) -> None:
+    opening: JsonValue = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "x, token ann", "version": "1"},
+    }
+    call: JsonValue = {"name": "update_project", "arguments": {"action": "confirm_merge"}}
+    with running([*SERVE, "--project", str(project)]) as process:
+        process.ask("initialize", opening, id=0)
+        process.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        asked = process.ask("tools/call", call, id=1)
+        reply = {"action": "accept", "content": MERGE}
+        process.write(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": reply}).encode())
+        assert process.answer()["id"] == 1
+
+    assert confirmation(project).via == "elicitation x token ann 1"
 
 
 @pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)

@@ -5,18 +5,48 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from httpx2 import Response
+from lxml import html
 
 from goop_mcp.delegation.graph import Graph, GraphAgent, GraphLimits, GraphTask
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.store.opening import open_store
 from tests.delegation.graphs import login
 from tests.workbench.browsing import Browser, browse, text_of
-from tests.workbench.runs import begin_run, finish_run
+from tests.workbench.runs import begin_run, create_waiting_run, finish_run
 from tests.workbench.test_reports import HOSTILE
 
 
 def runs_in(browser: Browser, address: str = "/runs") -> list[str]:
     return re.findall(r'href="[^"]*/runs/(run-\w+)"', browser.get(address).text)
+
+
+def question(page: Response) -> dict[str, str]:
+    """Return the hidden fields of the first question on the page of a run."""
+    form = next(each for each in html.document_fromstring(page.text).forms if "seen" in each.fields)
+    return {name: form.fields[name] for name in ("task", "seen")}
+
+
+def test_an_answer_to_an_earlier_question_decides_nothing(tmp_path: Path) -> None:
+    run = create_waiting_run(tmp_path)
+    with browse(tmp_path) as browser, closing(open_store(None, project=tmp_path)) as store:
+        asked = browser.get(f"/runs/{run}")
+        of_task = next(
+            each
+            for each in html.document_fromstring(asked.text).forms
+            if each.fields.get("task") == "write" and "seen" in each.fields
+        )
+        old = {"task": "write", "seen": of_task.fields["seen"], "answer": "fail"}
+        ledger = Ledger(store)
+        ledger.answer(run, "write", "fail", by="Kim")
+        ledger.retry(run, "write", by="Kim")
+        late = browser.post(f"/runs/{run}/answer", old)
+        unseen = browser.post(f"/runs/{run}/answer", {"task": "write", "answer": "fail"})
+        events = store.read(lambda reading: reading.graphs.events(run))
+
+    for each in (late, unseen):
+        assert "write asks something else by now" in text_of(each, "#notes")
+    assert sum(each.what == "decided" for each in events) == 1
 
 
 def test_without_a_run_the_page_says_how_one_begins(tmp_path: Path) -> None:
@@ -44,7 +74,7 @@ def test_a_person_sees_a_run_answers_its_gate_and_the_run_goes_on(tmp_path: Path
         assert "I will do that later." in text_of(task)
         assert "envelope/no-envelope" in text_of(task)
 
-        given = {"task": "ship", "answer": "yes", "note": "with care"}
+        given = {**question(page), "answer": "yes", "note": "with care"}
         answered = browser.post(f"/runs/{begun.id}/answer", given)
         assert "ship: yes." in text_of(answered)
         again = browser.post(f"/runs/{begun.id}/answer", given | {"answer": "no"})

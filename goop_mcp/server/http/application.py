@@ -3,12 +3,14 @@
 import logging
 import secrets
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
 import anyio
 import anyio.to_thread
+from mcp.server.auth.provider import AccessToken
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -131,6 +133,15 @@ class NetworkApplication:
         # By digest, so that a cookie of the workbench can prove a token without holding it.
         return any(each.name == holder and is_token(each.digest.hex()) for each in known)
 
+    def scopes_now(self, token: AccessToken) -> Collection[str]:
+        """Return what the token of a caller may do by now; nothing if it counts no more."""
+        # Only tokens of an issuer name a subject.
+        if token.subject is not None:
+            is_over = token.expires_at is not None and token.expires_at <= time.time()
+            return () if is_over else token.scopes
+        known = self._static.holders if self._static is not None else ()
+        return next((each.scopes for each in known if each.name == token.client_id), ())
+
     def reload_tokens(self) -> None:
         """Read the file of tokens again; if it cannot be used, keep the tokens from before.
 
@@ -162,6 +173,7 @@ class NetworkApplication:
             state_keys=self.state_keys,
             middleware=[self.traffic.count],
         )
+        server.look_up_scopes(self.scopes_now)
         if self._extend is not None:
             self._extend(server)
         return server

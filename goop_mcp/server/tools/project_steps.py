@@ -1,5 +1,6 @@
 """The tool update_project, which takes a project through its phases, locks and rounds."""
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +15,9 @@ from goop_mcp.errors import ProjectElsewhereError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import step_answer
 from goop_mcp.server.asking import (
+    LONGEST_LINE,
     NOBODYS_REPLY,
+    TOO_LONG,
     ElicitedQuestion,
     ElicitedReply,
     ask,
@@ -25,6 +28,7 @@ from goop_mcp.server.asking import (
 from goop_mcp.server.models import StepModel
 from goop_mcp.server.permissions import name_of_caller
 from goop_mcp.store.records import REPORTED_BY
+from goop_mcp.validation.findings import excerpt, one_line
 from goop_mcp.workspace.layout import FOLDER
 
 if TYPE_CHECKING:
@@ -37,6 +41,7 @@ __all__ = ["StepTools"]
 _NAME = 200
 _TEXT = 2_000
 _MOST_TASKS = 100
+_SHOWN = 500
 
 _Action = Annotated[
     Literal[
@@ -91,16 +96,25 @@ _Tasks = Annotated[
 _Name = Annotated[str | None, Field(description="Of the project or round.", max_length=_NAME)]
 
 
-def _still_waiting(waiting: "WaitingStep", *, is_declined: bool) -> "StepResult":
+def _still_waiting(
+    waiting: "WaitingStep", *, is_declined: bool, remarks: tuple[str, ...]
+) -> "StepResult":
     """Return that a step of a run still waits: a closed or declined dialog decides nothing."""
     why = "The person declined to decide. " if is_declined else ""
     message = f"{why}{waiting.task} waits for a person, who runs `{waiting.command}`:"
     return services.project_steps.StepResult(
         status="waiting",
         action="decide",
-        message=f"{message} {waiting.question}",
+        message=f"{message} {excerpt(waiting.question, _SHOWN)}",
         command=waiting.command,
+        remarks=remarks,
     )
+
+
+def _caller(ctx: Context[Any, Any]) -> str:
+    """Return the client and the holder of the token, as whoever asks and answers is recorded."""
+    client, holder = name_of_client(ctx) or "a client", name_of_caller()
+    return client if holder is None else f"{client}, token {holder}"
 
 
 class StepTools:
@@ -160,27 +174,29 @@ class StepTools:
             tasks=tuple(tasks or ()),
             name=name,
         )
-        client, caller = name_of_client(ctx) or "a client", name_of_caller()
-        token = f", token {caller}" if caller is not None else ""
-        by, via = f"{client}{token}", f"elicitation {client}{token}"
+        by = _caller(ctx)
+        via = f"elicitation {by}"
 
         earlier = earlier_reply(ctx)
         if earlier is not None and earlier.about is not None and not earlier.reply.is_nobodys:
-            return step_answer(await self._answer(earlier.about, earlier.reply, via=via))
+            return step_answer(await self._answer(int(earlier.about), earlier.reply, via=via))
 
         # A person who did not reply is not asked again by the same call.
         asks = earlier is None and can_ask(ctx)
         result = await self._take(step, by=by, can_ask=asks)
         if asks and result.confirmation is not None and result.choices is not None:
             question = ElicitedQuestion(lines=result.question, choices=result.choices)
-            reply = await ask(ctx, question, about=result.confirmation.id)
+            about = result.confirmation.id
+            reply = await ask(ctx, question, about=str(about)) if question.fits else NOBODYS_REPLY
             if isinstance(reply, InputRequiredResult):
                 return reply
             if not reply.is_nobodys:
-                return step_answer(await self._answer(result.confirmation.id, reply, via=via))
+                return step_answer(await self._answer(about, reply, via=via))
 
             # Nobody can be asked: a project may let the agent's decision be recorded as such.
             result = await self._take(step, by=by, can_ask=False)
+            if not question.fits:
+                result = replace(result, remarks=(*result.remarks, TOO_LONG))
 
         return step_answer(result)
 
@@ -193,22 +209,24 @@ class StepTools:
         """
         application = self._application
         store = application.writing_context().store
-        client = name_of_client(ctx) or "a client"
+        client = _caller(ctx)
         waiting = await anyio.to_thread.run_sync(services.runs.waiting_step, store, run, task)
         if choice is not None and choice not in waiting.answers:
             raise ToolError(waiting.refusal(choice))
 
-        earlier, reply = earlier_reply(ctx), NOBODYS_REPLY
+        earlier, reply, seen = earlier_reply(ctx), NOBODYS_REPLY, waiting.seen
+        remarks: tuple[str, ...] = ()
         if earlier is not None:
-            reply = earlier.reply
+            reply, seen = earlier.reply, earlier.about or seen
         elif can_ask(ctx):
-            # The note goes to whoever goes on, so that the person sees it.
-            lines = (f"Run {run}, {task}:", waiting.question, *([f"Note: {note}"] if note else []))
+            # The note goes to whoever goes on, so that the person sees all of it.
+            lines = [f"Run {run}, {task}:", excerpt(waiting.question, LONGEST_LINE)]
+            lines += [f"Note: {one_line(note)}"] if note else []
             question = ElicitedQuestion(lines=lines, choices=waiting.answers)
-            asked = await ask(ctx, question, about=0)
+            asked = await ask(ctx, question, about=seen) if question.fits else NOBODYS_REPLY
             if isinstance(asked, InputRequiredResult):
                 return asked
-            reply = asked
+            reply, remarks = asked, () if question.fits else (TOO_LONG,)
 
         who = f"a person at {client}"
         if reply.is_nobodys and choice is not None:
@@ -216,9 +234,12 @@ class StepTools:
             if await anyio.to_thread.run_sync(services.project_steps.agents_may_decide, context):
                 reply, who = ElicitedReply(choice=choice), f"{REPORTED_BY}{client}"
         if reply.choice is None or reply.choice not in waiting.answers:
-            return step_answer(_still_waiting(waiting, is_declined=reply.is_declined))
+            still = _still_waiting(waiting, is_declined=reply.is_declined, remarks=remarks)
+            return step_answer(still)
 
-        decide = partial(services.runs.decide, store, run, task, reply.choice, by=who, note=note)
+        decide = partial(
+            services.runs.decide, store, run, task, reply.choice, seen=seen, by=who, note=note
+        )
         state = await anyio.to_thread.run_sync(decide)
         message = f"{task}: {reply.choice}, {who}. The run is {state.replace('_', ' ')}."
 

@@ -12,7 +12,7 @@ from goop_mcp.services.project_snapshot import ProjectSnapshot
 from goop_mcp.services.project_step import ProjectStep
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import Confirmation, KeptDocument, KeptStep
-from goop_mcp.validation.findings import Finding, excerpt
+from goop_mcp.validation.findings import Finding, excerpt, one_line
 from goop_mcp.workflow.gates import GateFacts, GateName, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.documents.blueprint import Blueprint
@@ -54,9 +54,9 @@ class StepResult:
     """What became of a step.
 
     `message` is Markdown for people and agents. A step that waits has its `confirmation`, the
-    `question` (at most three lines of 100 characters), the positive and the negative choice, and
-    the `command` by which a person answers; a refused one has what is `missing` and the command to
-    run. `undo` says how to take the step back. `findings` are warnings such as a step back.
+    `question` (lines of `question_lines`), the positive and the negative choice, and the `command`
+    by which a person answers; a refused one has what is `missing` and the command to run. `undo`
+    says how to take the step back. `findings` are warnings such as a step back.
     `claims` is what a round rests on that is accepted, None for any other step.
     """
 
@@ -114,7 +114,10 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepQuestion:
-    """What a person confirms: `subject` identifies exactly what, `key` separates equal actions."""
+    """What a person confirms: `subject` identifies exactly what, `key` separates equal actions.
+
+    `lines` are those of `question_lines`.
+    """
 
     lines: tuple[str, ...]
     choices: tuple[str, str]
@@ -219,9 +222,13 @@ class Stage:
         return redact(excerpt(reason, MOST_OF_A_REASON)).text
 
 
-def question_lines(*lines: str) -> tuple[str, ...]:
-    """Return the filled `lines` at the width that dialogs of hosts show."""
-    return tuple(excerpt(" ".join(each.split()), QUESTION_WIDTH) for each in lines if each.strip())
+def question_lines(about: str, *lines: str) -> tuple[str, ...]:
+    """Return the lines of a question, the filled ones of `lines` in whole.
+
+    They hold what is recorded in the name of the person who confirms it, such as the reason that an
+    agent gave: whoever shows a part of them asks for another thing than is done. `about` is cut.
+    """
+    return (excerpt(about, QUESTION_WIDTH), *(one_line(each) for each in lines if each.strip()))
 
 
 def digest_of(*parts: str) -> str:

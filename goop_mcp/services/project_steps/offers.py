@@ -21,7 +21,7 @@ from goop_mcp.services.project_steps.model import (
     StepArgumentError,
     StepResult,
 )
-from goop_mcp.services.project_steps.taking import STEPS, stage_for
+from goop_mcp.services.project_steps.taking import STEPS, answers, stage_for
 from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.store.records import Confirmation
 from goop_mcp.workflow.phases import PHASES
@@ -208,7 +208,7 @@ def open_confirmation(
             )
 
         document = _ABOUT.get(step.action)
-        fits = plan.asks.subject == asked.subject
+        fits = answers(plan.asks, asked, round=stage.round)
 
         return OpenConfirmation(
             asked=asked,

@@ -8,6 +8,7 @@ from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact
 from goop_mcp.services.project_steps.model import (
     MOST_OF_A_REASON,
+    QUESTION_WIDTH,
     NotDone,
     Plan,
     Stage,
@@ -81,6 +82,8 @@ def accept(stage: Stage) -> Plan | NotDone:
         return closed_gate(gate, reason="The work cannot be accepted yet.")
 
     project, claims = stage.snapshot.project, stage.snapshot.claims
+    # A long one must leave room for what is confirmed.
+    name = excerpt(project.name or "the project", QUESTION_WIDTH // 2)
 
     def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         return close_round(
@@ -106,7 +109,7 @@ def accept(stage: Stage) -> Plan | NotDone:
         change=StateChange(phase="idle"),
         asks=StepQuestion(
             lines=question_lines(
-                f"Close round {stage.round} of {project.name or 'the project'}: {words}?",
+                f"Close round {stage.round} of {name}: {words}?",
                 claims.sentence,
                 comment,
             ),

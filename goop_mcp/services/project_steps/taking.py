@@ -56,6 +56,7 @@ __all__ = [
     "STEPS",
     "agents_may_decide",
     "answer_confirmation",
+    "answers",
     "stage_for",
     "take_step",
 ]
@@ -220,8 +221,7 @@ def answer_confirmation(
         if isinstance(plan, NotDone):
             close("outdated")
             return Change(answer=_refused(stage, plan), shows=False)
-        # The subject is a digest of what the person saw.
-        if plan.asks is None or plan.asks.subject != asked.subject:
+        if not answers(plan.asks, asked, round=stage.round):
             close("outdated")
             command = person_command(step)
             no = NotDone(
@@ -239,6 +239,12 @@ def answer_confirmation(
         return _done(stage, plan, writing, via=via)
 
     return _written(project_context, change, now=now)
+
+
+def answers(question: StepQuestion | None, asked: Confirmation, *, round: int) -> bool:
+    """Whether an answer to `asked` is one to `question`, which the step asks in `round` by now."""
+    # The subject is a digest of what the person saw; in another round the same is about other work.
+    return question is not None and (question.subject, round) == (asked.subject, asked.round)
 
 
 def _stage(

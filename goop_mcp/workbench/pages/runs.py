@@ -162,6 +162,8 @@ def _answer(visit: Visit) -> Response:
             run,
             task,
             visit.form.text("answer"),
+            # What the page showed: it may ask something else meanwhile.
+            seen=visit.form.text("seen"),
             by=visit.login.via,
             note=note,
         )
