@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -31,12 +31,13 @@ from goop_mcp.server.http.principal import limited_as
 from goop_mcp.server.http.rate_limit import RateLimiter
 from goop_mcp.server.scopes import CONFIRM, SCOPES
 from goop_mcp.workbench.access import LOGIN_SECONDS, Login, Logins
+from goop_mcp.workbench.forms import form_of, query_of, with_whole_forms
 from goop_mcp.workbench.live import LiveChanges
 from goop_mcp.workbench.pages import ROUTES
 from goop_mcp.workbench.rendering import StaticFiles, Templates
 from goop_mcp.workbench.visits import NOTE, Form, Visit, WorkbenchAction, WorkbenchPage
 
-__all__ = ["CONTENT_SECURITY_POLICY", "Door", "Workbench", "form_of"]
+__all__ = ["CONTENT_SECURITY_POLICY", "Door", "Workbench"]
 
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self';"
@@ -54,12 +55,12 @@ _HEADERS: Final = {
 }
 # A reply of 2 MiB, of which each byte may take three in a form, and the other fields.
 _MOST_OF_A_BODY: Final = 8 * 1024 * 1024
-_MOST_FIELDS: Final = 2_000
+# Of whoever is not logged in: a token, which an issuer may make long.
+_MOST_OF_A_LOGIN_FORM: Final = 16_384
 _MOST_OF_A_QUESTION: Final = 64 * 1024
 _MOST_WORKERS: Final = 8
 _MOST_LIVE: Final = 400
 _MOST_LIVE_OF_A_LOGIN: Final = 40
-_FORM: Final = "application/x-www-form-urlencoded"
 # The first part of each address of a login without TLS, which is the path of its cookie.
 _ROOT: Final = re.compile(r"/~[\w-]{22}(?=/|$)", re.ASCII)
 _ROOT_BYTES: Final = 16
@@ -122,7 +123,11 @@ class Workbench:
             lifespan=lifespan,
         )
         app.router.redirect_slashes = False
-        self._pages, self._app = app, _with_headers(traffic.limited(app))
+        self._pages = app
+        # A form counts as in progress once it is there: slow ones must not keep others out.
+        self._app = _with_headers(
+            with_whole_forms(traffic.limited(app), most=self._most_of_a_form, refused=self._refused)
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -133,6 +138,9 @@ class Workbench:
         root = _ROOT.match(scope["path"])
         scope = {**scope, "root_path": "" if root is None else root[0]}
         await self._app(scope, receive, send)
+
+    def _most_of_a_form(self, request: Request) -> int:
+        return _MOST_OF_A_LOGIN_FORM if self.login_of(request) is None else _MOST_OF_A_BODY
 
     def login_of(self, request: Request) -> Login | None:
         """Return who asks, None for nobody who is logged in."""
@@ -299,7 +307,7 @@ class Workbench:
 
     async def _checked_form(self, request: Request, login: Login) -> Form:
         """Return the form of a request that a page of `login` has sent. Raises HTTPException."""
-        form = await form_of(request, most=_MOST_OF_A_BODY)
+        form = await form_of(request)
         if not self._logins.values.is_mark("csrf", login.id, form.text("csrf")):
             raise HTTPException(403, "csrf")
         return form
@@ -368,46 +376,6 @@ def root_of(request: Request) -> str:
     return str(request.scope["root_path"])
 
 
-def query_of(request: Request) -> Form:
-    """Return the fields of the address. Raises HTTPException for too many."""
-    return Form(_fields(request.scope["query_string"]))
-
-
-async def form_of(request: Request, *, most: int) -> Form:
-    """Return the form of a request with a body of at most `most` bytes.
-
-    Raises HTTPException, also for one that a page of another origin sent: a program on another port
-    of this machine is another origin of the same site, to which browsers send strict cookies.
-    """
-    if not _is_of_this_origin(request):
-        raise HTTPException(403, "origin")
-    if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
-        raise HTTPException(415)
-
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise HTTPException(413)
-
-    # In a thread: a reply of 2 MiB takes a while, and other requests must not wait for it.
-    return Form(await anyio.to_thread.run_sync(_fields, bytes(body)))
-
-
-def _is_of_this_origin(request: Request) -> bool:
-    site = request.headers.get("sec-fetch-site")
-    if site is not None:
-        return site in ("same-origin", "none")
-
-    # Over plain HTTP from another machine browsers send the origin alone, and programs neither.
-    origin, host = request.headers.get("origin"), request.headers.get("host", "").lower()
-    if origin is None:
-        return True
-    sent = urlsplit(origin.lower())
-    # Some proxies pass the name on without its port.
-    return host in (sent.netloc, sent.hostname)
-
-
 def _require(needs: Needs, login: Login, given: Form) -> None:
     """Raise HTTPException if `login` lacks a scope for a page or action, or for a field of it."""
     lacking = needs.missing_for(given.given(), login.scopes)
@@ -432,24 +400,12 @@ def _with_headers(app: ASGIApp) -> ASGIApp:
     return serve
 
 
-def _fields(text: bytes) -> Mapping[str, list[str]]:
-    """Return the fields of a form or a query. Raises HTTPException for too many."""
-    try:
-        return parse_qs(
-            text.decode("ascii", "replace"),
-            keep_blank_values=True,
-            errors="replace",
-            max_num_fields=_MOST_FIELDS,
-        )
-    except ValueError:
-        raise HTTPException(400) from None
-
-
 _EXPLAINED: Final[Mapping[int, tuple[str, str]]] = {
     400: ("The form cannot be read", "Go back, reload the page and send it again."),
     403: ("Not allowed", "Go back, reload the page and send it again."),
     404: ("There is no such page", "The navigation has all pages."),
     405: ("Not possible here", "Use the buttons of the page."),
+    408: ("The form came too slowly", "Go back and send it again."),
     409: ("That is not possible", ""),
     413: ("That is too large", "A reply has at most 2 MiB."),
     415: ("The form cannot be read", "Use the forms of the pages."),

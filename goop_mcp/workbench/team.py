@@ -19,14 +19,14 @@ from goop_mcp.server.http.principal import Caller, limited_as
 from goop_mcp.server.http.tenants import TooManyTenantsError
 from goop_mcp.server.scopes import READ
 from goop_mcp.workbench.access import Logins, SignedValues
-from goop_mcp.workbench.app import Door, Workbench, form_of, root_of
+from goop_mcp.workbench.app import Door, Workbench, root_of
+from goop_mcp.workbench.forms import form_of
 
 __all__ = ["team_pages"]
 
 _ISSUED: Final = "issued"
 _PURPOSE: Final = "digest"
 _LONGEST_NAME: Final = 200
-_LONGEST_TOKEN: Final = 16_384
 
 _logger = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class _TokenDoor(Door):
     async def _enter(self, request: Request) -> Response:
         self.workbench.limit(request, None)
         # Browsers send the origin with each form; HostOriginCheck has refused all foreign ones.
-        token = (await form_of(request, most=_LONGEST_TOKEN)).text("token").strip()
+        token = (await form_of(request)).text("token").strip()
 
         verifier = self._server.verifier
         caller: Caller | None = None

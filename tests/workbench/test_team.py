@@ -1,23 +1,31 @@
 """`goop-mcp serve --ui`: people log in with a token, next to MCP on one server."""
 
+import socket
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import anyio
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from goop_mcp.cli import main
+from goop_mcp.context import AppContext
 from goop_mcp.server.http.application import NetworkApplication
 from goop_mcp.server.http.options import Options
 from goop_mcp.server.http.settings import read_network_settings
 from goop_mcp.settings import read_settings
+from goop_mcp.workbench import forms
+from goop_mcp.workbench.local import LocalWorkbench
 from goop_mcp.workbench.team import team_pages
+from tests.server.http import serving
 from tests.workbench.browsing import ADDRESS, root_of, text_of
 from tests.workbench.projects import play_until
 
 ANN, BOB, EVE = (f"{name}-{'0123456789' * 3}" for name in ("ann", "bob", "eve"))
+FORM = "application/x-www-form-urlencoded"
 KEYS = {"GOOP_STATE_KEYS": "s" * 40}
 
 
@@ -157,3 +165,48 @@ def test_a_server_that_cannot_let_people_in_does_not_start(
 ) -> None:
     assert main(["serve", "--project", str(tmp_path), *options]) == 2
     assert expected in capsys.readouterr().err
+
+
+def test_slow_forms_keep_nobody_out(tmp_path: Path) -> None:
+    tokens = write_tokens(tmp_path, ann='["read"]')
+    options = ("--transport", "http", "--ui", "--token-file", str(tokens), "--rate-limit", "0")
+    with serving.served(*options, project=tmp_path, **KEYS) as server, ExitStack() as opened:
+        head = f"POST /login HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Type: {FORM}\r\n"
+        # More than one client may have in progress.
+        for _ in range(300):
+            slow = opened.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            slow.sendall(f"{head}Content-Length: 100\r\n\r\ntoken=".encode())
+        whole = opened.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+        whole.sendall(f"{head}Content-Length: 8\r\n\r\ntoken=no".encode())
+        whole.settimeout(serving.PATIENCE)
+        answer = whole.recv(4_096)
+
+    assert answer.startswith(b"HTTP/1.1 401 ")
+
+
+def test_a_form_that_does_not_arrive_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forms, "BODY_SECONDS", 0.01)
+    settings = read_settings({}, project=str(tmp_path))
+    local = LocalWorkbench(AppContext(settings), is_read_only=False)
+    headers = [(b"host", b"127.0.0.1:8000"), (b"content-type", FORM.encode())]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/steps",
+        "query_string": b"",
+        "headers": headers,
+    }
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    anyio.run(local, scope, receive, send)
+    assert sent[0]["status"] == 408
+    assert b"The form came too slowly" in sent[1]["body"]

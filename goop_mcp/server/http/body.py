@@ -13,14 +13,14 @@ from goop_mcp.server.http.error_responses import refusal
 from goop_mcp.server.http.principal import client_of
 from goop_mcp.server.surrogates import whole_characters
 
-__all__ = ["BODY_BYTES", "BodyReader", "Judge", "replay"]
+__all__ = ["BODY_BYTES", "BODY_SECONDS", "BodyReader", "Judge", "replay"]
 
 Judge = Callable[[Headers, bytes], Response | None]
 """Returns the refusal of a body with these headers, None if it is acceptable."""
 
 BODY_BYTES: Final = 4 * 1024 * 1024
 _TOGETHER: Final = 64 * BODY_BYTES
-_SECONDS: Final = 30.0
+BODY_SECONDS: Final = 30.0
 
 
 class _DisconnectedError(Exception):
@@ -39,7 +39,7 @@ class BodyReader:
         app: ASGIApp,
         *,
         judge: Judge = lambda *_: None,
-        seconds: float = _SECONDS,
+        seconds: float = BODY_SECONDS,
         together: int = _TOGETHER,
         charge: Callable[[str, int], None] = lambda *_: None,
     ) -> None:
