@@ -1,7 +1,9 @@
 """What a page of the workbench is, and what it knows of the request that asks for it."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from typing import Final, Literal, TypeVar
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -28,8 +30,9 @@ NoteKind = Literal["done", "refused", "waiting"]
 NOTE: Final = "_note"
 _NOTE_SECONDS: Final = 60
 _MOST_DIGITS: Final = 18
-# A cookie has 4,096 bytes, and the signature with its base64 takes its part.
-_LONGEST_NOTE: Final = 1_500
+# Browsers drop a cookie of more than 4,096 bytes. The text is escaped to ASCII, in which a letter
+# may take twelve bytes, and base64 makes four of three.
+_LONGEST_NOTE: Final = 2_400
 
 
 def whole_number(text: str) -> int | None:
@@ -111,7 +114,7 @@ class Visit:
         """
         response = RedirectResponse(f"{self.root}{to}", status_code=303)
         if note or clears:
-            text = note if len(note) <= _LONGEST_NOTE else f"{note[:_LONGEST_NOTE]} …"
+            text = _shortened(note)
             signed = self.values.sign(
                 NOTE,
                 {"text": text, "kind": kind, "clears": clears, "jti": self.login.id},
@@ -120,6 +123,15 @@ class Visit:
             self.values.keep(response, signed, root=self.root, seconds=_NOTE_SECONDS, suffix=NOTE)
 
         return response
+
+
+def _shortened(note: str) -> str:
+    """Return the beginning of `note` that a cookie holds."""
+    if len(json.dumps(note)) <= _LONGEST_NOTE:
+        return note
+    sizes = accumulate(len(json.dumps(each)) - len('""') for each in note)
+    fitting = sum(1 for _ in takewhile(lambda size: size <= _LONGEST_NOTE, sizes))
+    return f"{note[:fitting]} …"
 
 
 Handler = Callable[[Visit], Response]

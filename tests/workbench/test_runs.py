@@ -10,6 +10,7 @@ from lxml import html
 
 from goop_mcp.delegation.graph import Graph, GraphAgent, GraphLimits, GraphTask
 from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.delegation.parts import GraphGate
 from goop_mcp.store.opening import open_store
 from tests.delegation.graphs import login
 from tests.workbench.browsing import Browser, browse, text_of
@@ -47,6 +48,27 @@ def test_an_answer_to_an_earlier_question_decides_nothing(tmp_path: Path) -> Non
     for each in (late, unseen):
         assert "write asks something else by now" in text_of(each, "#notes")
     assert sum(each.what == "decided" for each in events) == 1
+
+
+def test_a_long_note_in_any_script_is_shown(tmp_path: Path) -> None:
+    graph = Graph(
+        name="many",
+        tasks=(GraphTask("publish", agent="kim", prompt="Publish it.", needs=("ship",)),),
+        gates=(
+            GraphGate("ship", question="?", answers=tuple(f"答{'案' * 150}{n}" for n in range(9))),
+        ),
+    )
+    with closing(open_store(None, project=tmp_path)) as store:
+        run = Ledger(store).create(graph, input={})
+    with browse(tmp_path) as browser:
+        given = question(browser.get(f"/runs/{run}"))
+        refused = browser.post(f"/runs/{run}/answer", {**given, "answer": "perhaps"})
+
+    # Browsers drop a longer cookie, and with it the only word that nothing was done.
+    sent = [each for page in refused.history for each in page.headers.get_list("set-cookie")]
+    assert sent
+    assert max(len(each.partition(";")[0]) for each in sent) <= 4_096
+    assert "does not take the answer 'perhaps'" in text_of(refused, "#notes")
 
 
 def test_without_a_run_the_page_says_how_one_begins(tmp_path: Path) -> None:

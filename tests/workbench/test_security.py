@@ -173,6 +173,12 @@ def test_invisible_characters_are_shown() -> None:
     assert visible("a\u202eb\x1b[31m\x00\ud800\r\nc\td") == "a⟦U+202E⟧b␛[31m␀⟦U+D800⟧\nc\td"
 
 
+def test_every_link_of_a_template_begins_below_the_login() -> None:
+    for template in Path("goop_mcp/workbench/templates").glob("*.html"):
+        links = re.findall(r'(?:href|action)="(/[^"]*)"', template.read_text(encoding="utf-8"))
+        assert all(each.startswith("/static/") for each in links), template.name
+
+
 def test_the_own_script_is_small() -> None:
     script = Path("goop_mcp/workbench/static/workbench.js")
     assert len(script.read_bytes()) < 10_000
