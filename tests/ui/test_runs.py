@@ -1,16 +1,19 @@
 """A person follows a run of a graph in the browser, answers its gate, and runs a task again."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from goop_mcp.delegation import Graph
+from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.store.opening import open_store
 from tests.cli.running import run
 from tests.delegation.team import write_team
 from tests.ui.conftest import Start, Visit
-from tests.workbench.runs import begin_run, finish_run
+from tests.workbench.runs import begin_run, create_waiting_run, finish_run
 
 PATIENCE_MS = 20_000
 
@@ -64,6 +67,25 @@ def test_an_open_page_follows_a_run(start: Start, visit: Visit, tmp_path: Path) 
     begin_run(project)
     page.wait_for_timeout(1_500)
     expect(page.get_by_label("Note for whoever goes on")).to_have_value("half a no")
+
+
+def test_a_button_that_is_pointed_at_stays_what_it_was(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    ui = start(None)
+    project = tmp_path / "linkcheck"
+    waiting = create_waiting_run(project)
+    page = visit(ui).new_page()
+    page.goto(f"./runs/{waiting}")
+    button = page.get_by_role("group", name="write").get_by_role("button", name="fail")
+    button.hover()
+    with closing(open_store(None, project=project)) as store:
+        ledger = Ledger(store)
+        ledger.answer(waiting, "write", "fail", by="Kim")
+        ledger.retry(waiting, "write", by="Kim")
+    expect(page.get_by_text("There is something new.")).to_be_visible(timeout=PATIENCE_MS)
+    button.click()
+    expect(page.get_by_text("write asks something else by now")).to_be_visible()
 
 
 def test_what_a_person_decides_reaches_the_programs_of_the_run(

@@ -70,12 +70,15 @@
     if (used) stored((s) => Object.keys(s).filter((k) => k.endsWith(" " + used)).forEach((k) => s.removeItem(k)));
   }
 
-  // Parts with data-live are replaced by their newest version, unless somebody is typing in them.
+  // Parts with data-live are replaced by their newest version, unless somebody is typing in them, or
+  // is about to press a button that would become another one.
+  const isHeld = (form, next) =>
+    isDirty(form) || (form.matches(":hover, :focus-within") && !$$("form", next).some((f) => f.isEqualNode(form)));
   function refresh(fresh) {
     for (const part of $$("[data-live]")) {
       const next = fresh.getElementById(part.id);
       if (!next || next.isEqualNode(part.plain || part)) continue;
-      if ($$("form", part).some(isDirty)) { offer(); continue; }
+      if ($$("form", part).some((form) => isHeld(form, next))) { offer(); continue; }
       const open = $$("details[open][id]", part).map((e) => e.id);
       const focus = part.contains(document.activeElement) && (document.activeElement.id || document.activeElement.getAttribute("href"));
       const shown = document.importNode(next, true);
