@@ -22,6 +22,7 @@ from urllib.parse import urlencode
 
 import anyio
 import pytest
+from mcp.types import ElicitResult
 
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
@@ -33,7 +34,7 @@ from goop_mcp.store.opening import open_store
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.scaffold import create_project
-from tests.cli.running import run, run_on_terminal
+from tests.cli.running import run, run_command_on_terminal, run_on_terminal
 from tests.documentation.pages import read_page
 from tests.evidence.recorded import recorded
 from tests.hosts.hooks.hooks import BAD, Host
@@ -44,12 +45,13 @@ from tests.recording.played import PYTEST, Player
 from tests.recording.repositories import GIT, Work
 from tests.recording.test_repository_programs import Scene, by_run, digest_in, in_worktree, trust
 from tests.repository import ROOT
-from tests.server.connections import connect, stdio_server, target
+from tests.server.connections import PROTOCOL_MODES, connect, stdio_server, target
 from tests.server.http.serving import environment, served
 from tests.server.test_asking import (
     MERGE,
     PERSON,
     TOKENS,
+    Person,
     accepting,
     confirmation,
     merge,
@@ -244,6 +246,26 @@ def test_answer_terminal(accepting_project: Path) -> None:
     answered = confirmation(accepting_project)
     assert answered.status == "confirmed"
     assert str(answered.via).startswith("terminal ")
+
+
+def test_answer_pasted(accepting_project: Path) -> None:
+    """It counts as your answer, before you can read the question."""
+    goop = shlex.join([sys.executable, "-m", "goop_mcp"])
+    pasted = f"{goop} project merge\ny\nexit\n"
+    run_command_on_terminal(["sh"], cwd=accepting_project, typed=pasted)
+    answered = confirmation(accepting_project)
+    assert answered.status == "confirmed"
+    assert str(answered.via).startswith("terminal ")
+
+
+def test_answer_again(accepting_project: Path) -> None:
+    """The dialog is shown each time; each no counts for its question alone."""
+    person = Person(ElicitResult(action="decline"))
+    with connect(stdio_server(accepting_project), PROTOCOL_MODES[0], elicitation=person) as client:
+        for _ in range(3):
+            client.tool("update_project", action="confirm_merge")
+    assert len(person.asked) == 3
+    assert confirmation(accepting_project, 3).status == "refused"
 
 
 def test_answer_workbench(tmp_path: Path) -> None:
