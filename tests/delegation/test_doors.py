@@ -132,12 +132,16 @@ def test_whoever_asks_what_waits_sees_the_gates_and_tasks_of_runs(place: Place, 
     ]
     with connect(stdio_server(place.folder, *where(place)), PROTOCOL_MODES[0]) as client:
         asked = client.tool("project_status")
+        whole = client.tool("project_status", detail="full")
+    call = f'update_project(action="decide", run="{run}", task="ship", choice="…")'
     words = ["status", "--project", str(place.folder), *where(place)]
     shown = run_program(*words, "--exit-code")
     values = json.loads(run_program(*words, "--format", "json").out)
 
     assert asked.structured_content is not None
-    waiting = asked.structured_content["waiting"]
+    assert asked.structured_content["waiting"][0]["call"] == call
+    assert whole.structured_content is not None
+    waiting = whole.structured_content["waiting"]
     assert waiting[0].pop("seconds") in range(600)
     assert waiting[0] == {
         "id": 0,
@@ -146,6 +150,7 @@ def test_whoever_asks_what_waits_sees_the_gates_and_tasks_of_runs(place: Place, 
         "asked_by": f"run {run}",
         "asked_at": waiting[0]["asked_at"],
         "command": commands[0],
+        "call": call,
     }
     assert [each["command"] for each in waiting] == commands
     assert [each["command"] for each in values["waiting"]] == commands
@@ -153,7 +158,9 @@ def test_whoever_asks_what_waits_sees_the_gates_and_tasks_of_runs(place: Place, 
     for text in (text_of(asked), shown.out):
         assert f"Ship it? Asked by run {run}" in text
         assert f"Write it. Asked by run {run}" in text
-        assert all(f"run: {each}" in text for each in commands)
+        assert f"run: {commands[1]}" in text
+    assert f"call {call}" in text_of(asked)
+    assert f"run: {commands[0]}" in shown.out
 
     # What is answered waits for nobody any more.
     for each in ("ship", "write"):

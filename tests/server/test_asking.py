@@ -272,7 +272,7 @@ def test_a_person_decides_on_a_blocker_and_decides_again(blocked: Path, protocol
     assert (asked, status_of(first), status_of(second)) == (0, "done", "done")
     assert person.asked[0].message.splitlines()[1:] == ["Decide: A) SQLite", "comment: For now."]
     assert person.asked[1].message.splitlines()[1:] == [
-        "Decide: none of these",
+        "Decide again: none of these",
         "replaces A) SQLite (elicitation mcp 0.1.0)",
     ]
     assert standing.structured_content is not None

@@ -11,6 +11,7 @@ from goop_mcp.services.project_snapshot import envelope_of
 from goop_mcp.services.project_steps.choices import Choices
 from goop_mcp.services.project_steps.model import (
     MOST_OF_A_REASON,
+    QUESTION_WIDTH,
     NotDone,
     Plan,
     Stage,
@@ -28,7 +29,7 @@ from goop_mcp.workspace.report_index import blocker_of
 __all__ = ["AskedBlocker", "decide", "decided_blockers", "open_blockers"]
 
 _SHOWN = 200
-_SHOWN_ANSWER = 60
+_LEAST_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +75,13 @@ def decide(stage: Stage) -> Plan | NotDone:
 
     comment = f" {given}" if given else ""
     before = f" It replaces {made.answer} ({made.via}, {made.at})." if made is not None else ""
-    about = [f"replaces {excerpt(made.answer, _SHOWN_ANSWER)} ({made.via})"] if made else []
-    about += [f"comment: {given}"] if given else []
+    about = [f"comment: {given}"] if given else []
+    # What is recorded stands whole; what it replaces fills the rest of the line.
+    room = QUESTION_WIDTH - len("; ".join([*about, ""]))
+    if made is not None and room > _LEAST_SHOWN:
+        about.append(excerpt(f"replaces {made.answer} ({made.via})", room))
     what = excerpt(choices.text, 300)
+    decision = f"Decide{' again' if made is not None else ''}: {answer}"
 
     def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         # What was tried before the decision says nothing about what is tried after it.
@@ -93,7 +98,7 @@ def decide(stage: Stage) -> Plan | NotDone:
         + (", which replaces an earlier one" if made else ""),
         log=f"{asked.key}: {what} Decision: {answer}.{comment}{before}",
         asks=StepQuestion(
-            lines=question_lines(f"{asked.key}: {what}", f"Decide: {answer}", "; ".join(about)),
+            lines=question_lines(f"{asked.key}: {what}", decision, "; ".join(about)),
             choices=("decide", "do not decide"),
             subject=digest_of(asked.digest, answer),
             key=asked.key,
