@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from goop_mcp.hosts.installing import InstallAction, InstallChange, Registration
 from goop_mcp.settings import read_settings
 
 __all__ = [
+    "ANY_HOSTS",
     "DRY_RUN",
     "PRINT",
     "REFUSED",
@@ -25,13 +27,9 @@ __all__ = [
 
 REFUSED = 1
 
-SEVERAL_HOSTS = click.argument(
-    "hosts",
-    metavar=f"{'|'.join(HOSTS)}…",
-    nargs=-1,
-    required=True,
-    shell_complete=completing(lambda: HOSTS),
-)
+_HOSTS = partial(click.argument, "hosts", nargs=-1, shell_complete=completing(lambda: HOSTS))
+SEVERAL_HOSTS = _HOSTS(metavar=f"{'|'.join(HOSTS)}…", required=True)
+ANY_HOSTS = _HOSTS(metavar=f"[{'|'.join(HOSTS)}…]")
 SCOPE = click.option(
     "--scope",
     type=click.Choice([scope.value for scope in Scope]),

@@ -45,15 +45,25 @@ def refused(ended: Ended, code: int, expected: str) -> None:
     assert all(line.startswith("goop-mcp: ") for line in ended.err.splitlines())
 
 
-def test_the_first_memory_keeps_the_database_out_of_git(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_the_first_memory_keeps_the_database_out_of_git(tmp_path: Path, *, by_hand: bool) -> None:
     git(tmp_path, "init", "--quiet")
+    if by_hand:
+        (tmp_path / ".goopspec").mkdir()
     assert memory(tmp_path, "save", TITLE, "text").code == 0
 
-    shown = git(tmp_path, "status", "--porcelain", "--untracked-files=all")
-    assert shown.split() == ["??", ".goopspec/.gitignore"]
+    git(tmp_path, "add", "-A")
+    assert git(tmp_path, "ls-files").split() == [".goopspec/.gitignore"]
     saved = (tmp_path / ".goopspec/.gitignore").read_bytes()
     assert run("init", cwd=tmp_path).code == 0
     assert (tmp_path / ".goopspec/.gitignore").read_bytes() == saved
+
+
+def test_what_a_person_ignores_in_the_folder_stays(tmp_path: Path) -> None:
+    (tmp_path / ".goopspec").mkdir()
+    (tmp_path / ".goopspec/.gitignore").write_text("")
+    assert memory(tmp_path, "save", TITLE, "text").code == 0
+    assert (tmp_path / ".goopspec/.gitignore").read_text() == ""
 
 
 def test_the_companion_that_a_read_only_database_left_is_named(tmp_path: Path) -> None:

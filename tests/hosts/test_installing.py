@@ -463,6 +463,36 @@ def test_uninstalling_what_was_never_installed_is_reported(machine: Machine) -> 
     )
 
 
+def test_uninstall_names_the_scope_in_which_it_is_installed(machine: Machine) -> None:
+    done(machine, "install", "claude-code", "--scope", "user")
+    done(machine, "install", "cursor")
+    assert done(machine, "uninstall", "claude-code") == (
+        "goop-mcp is not registered in Claude Code for project scope.\n"
+        "Claude Code has it for user scope; to remove it: goop-mcp uninstall claude-code --scope"
+        " user\n"
+    )
+    done(machine, "uninstall", "claude-code", "--scope", "user")
+    assert "to remove it: goop-mcp uninstall cursor --scope project" in done(
+        machine, "uninstall", "--scope", "user"
+    )
+
+
+def test_uninstall_without_a_name_restores_the_files_of_all_hosts(machine: Machine) -> None:
+    machine.write("opencode.json", '{"theme": "dark"}')
+    before = machine.files()
+    done(machine, "install", "claude-code", "opencode", "cursor")
+    installed = machine.files()
+    assert "would remove .cursor/mcp.json" in done(machine, "uninstall", "--dry-run")
+    assert machine.files() == installed
+    output = done(machine, "uninstall")
+    assert "restored  opencode.json\n" in output
+    assert "VS Code" not in output
+    assert machine.files() == before
+    assert done(machine, "uninstall") == (
+        "goop-mcp is not registered in any host for project scope.\n"
+    )
+
+
 def test_the_registered_command_is_shown_with_the_reason(machine: Machine) -> None:
     output = done(machine, "install", "cursor")
     assert f"starts it as: {Path(sys.prefix, 'bin', 'goop-mcp')}" in output

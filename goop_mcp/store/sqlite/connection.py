@@ -6,7 +6,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,8 +85,8 @@ class DatabaseFile:
 
     `name` is shown in messages; `migrations` create the tables of this program. `makes_folder` is
     whether the folder of the file may be created with it; the folders above it never are.
-    `hides_from_git` is whether a folder that is created also gets a `.gitignore`. No read and no
-    write takes longer than `seconds`.
+    `hides_from_git` is whether the folder gets a `.gitignore` with the first write, unless it has
+    one. No read and no write takes longer than `seconds`.
     """
 
     path: Path
@@ -144,14 +144,12 @@ class DatabaseFile:
         try:
             if not folder.exists():
                 folder.mkdir()
-                if self.hides_from_git:
-                    # Another writer of the folder may have been faster.
-                    with (
-                        suppress(FileExistsError),
-                        (folder / GIT_IGNORE).open("x", encoding="utf-8") as file,
-                    ):
-                        file.write(NOT_FOR_GIT)
                 sync_folder(folder.parent)
+            # A person or a hook may have created the folder, and a writer may have been killed.
+            ignored = folder / GIT_IGNORE
+            if self.hides_from_git and not os.path.lexists(ignored):
+                with ignored.open("x", encoding="utf-8") as file:
+                    file.write(NOT_FOR_GIT)
         except FileExistsError:
             return
         except OSError as error:
