@@ -108,7 +108,10 @@ class ProjectSnapshot:
     @cached_property
     def facts(self) -> GateFacts:
         """The facts for the gates."""
-        return gate_facts(self.project, self.records, self.round_records)
+        facts = gate_facts(self.project, self.records, self.round_records)
+        closed = self.round.number - self.round.is_open
+        left = [name for name in self.sources_on_disk if name not in self.project.sources]
+        return replace(facts, left_over=dict.fromkeys(left, closed))
 
     @property
     def claims(self) -> RoundClaims:

@@ -21,7 +21,7 @@ from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
 from goop_mcp.workspace.goopspec_database import CheckRecord
 from goop_mcp.workspace.history import HistoryEvent, read_history
-from goop_mcp.workspace.layout import FOLDER
+from goop_mcp.workspace.layout import BLUEPRINT, FOLDER
 from goop_mcp.workspace.project import read_project
 from goop_mcp.workspace.projections import (
     Conflict,
@@ -116,7 +116,7 @@ class ProjectStatus:
     that it has no state of the project, and that the project's folder is not on this machine: no
     gate is judged then. `decisions` are the newest on blockers, newest first. `round` is the newest
     round, `waiting` is what waits for a person, oldest first, `claims` what the work of the round
-    rests on.
+    rests on. `plan_note` says why there are no waves, None where there are some.
     """
 
     exists: bool
@@ -154,6 +154,7 @@ class ProjectStatus:
     round: Round
     waiting: tuple[Waiting, ...]
     claims: RoundClaims
+    plan_note: str | None = None
 
     @property
     def tasks(self) -> tuple[TaskStanding, ...]:
@@ -380,6 +381,7 @@ def project_status(
         round=snapshot.round,
         waiting=kept.waiting,
         claims=snapshot.claims,
+        plan_note=_plan_note(snapshot),
     )
     if status.is_elsewhere:
         # Without state and documents these values would only be guesses.
@@ -391,6 +393,7 @@ def project_status(
             gates=(),
             gate_ahead=None,
             next_command=None,
+            plan_note="The plan is not known here.",
         )
 
     # Last, over the whole: names from documents, reports and paths of this machine are in it.
@@ -479,6 +482,17 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
         WaveStanding(number=number, name=names.get(number, ""), tasks=tuple(tasks[number]))
         for number in numbers
     )
+
+
+def _plan_note(snapshot: ProjectSnapshot) -> str | None:
+    project = snapshot.project
+    if project.blueprint is not None and project.blueprint.tasks:
+        return None
+    if (round := snapshot.facts.left_over.get(BLUEPRINT)) is not None:
+        return f"{BLUEPRINT} still is the plan of round {round}; /goop-plan replaces it."
+    if BLUEPRINT in project.paths:
+        return f"{BLUEPRINT} holds no tasks that can be read; /goop-plan writes them."
+    return f"There is no plan yet: /goop-plan writes {BLUEPRINT} with waves and tasks."
 
 
 def _first(lines: Sequence[str]) -> list[str]:

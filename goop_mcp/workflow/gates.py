@@ -22,7 +22,9 @@ __all__ = [
 
 _VISION_SENTENCES = 3
 # "0 tasks remaining in Wave 0" would read as if all were done.
-_NO_TASKS = "Execution incomplete. No tasks are known: BLUEPRINT.md is missing or has none."
+_NO_TASKS = "Execution incomplete. No tasks are known:"
+# Documents are handled in layers above this one.
+_REQUIREMENTS, _SPECIFICATION, _PLAN = "REQUIREMENTS.md", "SPEC.md", "BLUEPRINT.md"
 
 
 class Bypass(StrEnum):
@@ -45,7 +47,8 @@ class GateFacts(DataStruct, frozen=True, kw_only=True):
     `open_tasks_in_all` those of all waves. `failed_checks` counts tasks whose last report has a
     failed check. `user_accepted` is the word accept or accept-with-issues. `spec_unchanged` is
     False if SPEC.md is not the text that was locked. `bypasses` are the gates that a person has
-    skipped in this round.
+    skipped in this round. `left_over` are the documents that still are the texts of a closed round,
+    with its number; they count as missing.
     """
 
     interview_complete: bool = False
@@ -73,13 +76,25 @@ class GateFacts(DataStruct, frozen=True, kw_only=True):
     merge_confirmed: bool = False
     spec_unchanged: bool = True
     bypasses: Mapping[GateName, Bypass] = field(default_factory=dict)
+    left_over: Mapping[str, int] = field(default_factory=dict)
 
 
 class Condition(DataStruct, frozen=True):
-    """One condition of a gate: `name` as text, and whether the facts meet it."""
+    """One condition of a gate: `name` as text, and whether the facts meet it.
+
+    `document` is the one in which it is met, None for what stands in no document of people.
+    """
 
     name: str
     holds: Callable[[GateFacts], bool]
+    document: str | None = None
+
+    def missing(self, facts: GateFacts) -> str:
+        """Return what is missing where it does not hold: the condition, or a text of this round."""
+        round = facts.left_over.get(self.document or "")
+        if round is None:
+            return self.name
+        return f"{self.document} of this round (it still is the text of round {round})"
 
 
 class Gate(DataStruct, frozen=True, kw_only=True):
@@ -122,12 +137,21 @@ _DISCOVERY = Gate(
         Condition(
             "a vision of more than two sentences",
             lambda facts: facts.vision_sentences >= _VISION_SENTENCES,
+            _REQUIREMENTS,
         ),
-        Condition("at least one must-have", lambda facts: facts.interview_must_haves > 0),
-        Condition("constraints", lambda facts: facts.constraints > 0),
-        Condition("at least one item out of scope", lambda facts: facts.out_of_scope > 0),
-        Condition("assumptions", lambda facts: facts.assumptions > 0),
-        Condition("at least one risk with mitigation", lambda facts: facts.mitigated_risks > 0),
+        Condition(
+            "at least one must-have", lambda facts: facts.interview_must_haves > 0, _REQUIREMENTS
+        ),
+        Condition("constraints", lambda facts: facts.constraints > 0, _REQUIREMENTS),
+        Condition(
+            "at least one item out of scope", lambda facts: facts.out_of_scope > 0, _REQUIREMENTS
+        ),
+        Condition("assumptions", lambda facts: facts.assumptions > 0, _REQUIREMENTS),
+        Condition(
+            "at least one risk with mitigation",
+            lambda facts: facts.mitigated_risks > 0,
+            _REQUIREMENTS,
+        ),
     ),
     sentence="Discovery interview required. Run /goop-discuss first.",
     command="/goop-discuss",
@@ -140,12 +164,13 @@ _SPEC = Gate(
     before="/goop-execute",
     conditions=(
         Condition("a locked specification", lambda facts: facts.spec_locked),
-        Condition("SPEC.md", lambda facts: facts.spec_exists),
-        Condition("BLUEPRINT.md", lambda facts: facts.blueprint_exists),
+        Condition(_SPECIFICATION, lambda facts: facts.spec_exists, _SPECIFICATION),
+        Condition(_PLAN, lambda facts: facts.blueprint_exists, _PLAN),
         Condition(
             "a task for every must-have",
             # A contract without a must-have asks for nothing, and would pass a mere comparison.
             lambda facts: 0 < facts.must_haves <= facts.traced_must_haves,
+            _PLAN,
         ),
         Condition("the user's confirmation", lambda facts: facts.user_confirmed),
         Condition("SPEC.md as it was locked", lambda facts: facts.spec_unchanged),
@@ -220,7 +245,9 @@ def judge_gate(name: GateName, facts: GateFacts, *, bypass: Bypass | None = None
     """
     gate = GATES[name]
     bypass = bypass or facts.bypasses.get(name)
-    missing = tuple([condition.name for condition in gate.conditions if not condition.holds(facts)])
+    failed = [each for each in gate.conditions if not each.holds(facts)]
+    # One document that is still that of an earlier round is named once.
+    missing = tuple(dict.fromkeys([each.missing(facts) for each in failed]))
     if not missing:
         return GateResult(gate=name, passed=True)
     if bypass is not None and bypass in gate.bypasses and _forgivable(gate, missing):
@@ -236,7 +263,9 @@ def judge_gate(name: GateName, facts: GateFacts, *, bypass: Bypass | None = None
 
 def _sentence(gate: Gate, facts: GateFacts) -> str:
     if gate.name is GateName.EXECUTION and not facts.total_tasks:
-        return _NO_TASKS
+        if (round := facts.left_over.get(_PLAN)) is not None:
+            return f"{_NO_TASKS} {_PLAN} still is the text of round {round}."
+        return f"{_NO_TASKS} {_PLAN} is missing or has none."
     return gate.sentence.replace("{tasks}", str(facts.open_tasks)).replace(
         "{wave}", str(facts.open_wave)
     )

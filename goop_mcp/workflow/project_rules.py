@@ -15,7 +15,6 @@ __all__ = ["PROJECT_RULES", "ProjectFacts"]
 # One message a task up to here: a plan that was replaced would give hundreds.
 _MOST_UNKNOWN_TASKS = 20
 
-_OPTIONAL = "PROJECT_KNOWLEDGE_BASE.md"
 # Names in one sentence.
 _MOST_NAMED = 10
 
@@ -156,7 +155,7 @@ def _state_read_only(facts: ProjectFacts, _expected: Expectations) -> Hit | None
 
 @_rule(
     "context-file-missing",
-    catches="a file of the reading order is missing (PROJECT_KNOWLEDGE_BASE.md: info)",
+    catches="a file of the reading order is missing, other than the optional ones",
     why="An agent that starts without its context ignores the contract.",
     fix="Create it with 'goop-mcp init', or run the command of the phase that writes it.",
     requirements=("P-05", "P-16"),
@@ -166,18 +165,9 @@ def _state_read_only(facts: ProjectFacts, _expected: Expectations) -> Hit | None
 def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     return [
         Hit(
-            message=(
-                f"{name} is missing (optional): /goop-map-codebase writes it"
-                if name == _OPTIONAL
-                else f"{name} is missing; expected .goopspec/{name}, which agents read before they"
-                " start"
-            ),
+            message=f"{name} is missing; expected .goopspec/{name}, which agents read before they"
+            " start",
             path=name,
-            fix=(
-                "Go on without it, or write down the conventions of the project there."
-                if name == _OPTIONAL
-                else None
-            ),
         )
         for name in facts.missing_files
     ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
-from goop_mcp.validation.findings import Finding, Severity, excerpt
+from goop_mcp.validation.findings import Finding, excerpt
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.workflow.gates import Bypass, GateFacts, GateName
 from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts
@@ -85,8 +85,7 @@ def find_drift(
     findings = []
     facts = project_facts(project, records, round_records)
     for problem in run_checks(PROJECT_RULES, facts, NOTHING_EXPECTED):
-        rule, hit = problem.rule, problem.hit
-        optional = rule.id == "workflow/context-file-missing" and hit.path == KNOWLEDGE_BASE
+        rule = problem.rule
         line: int | None = None
         column: int | None = None
         if rule.id == "workflow/state-corrupt" and project.state_defect is not None:
@@ -94,8 +93,7 @@ def find_drift(
         elif rule.id == "workflow/drift-spec-lock" and project.spec is not None:
             line = project.spec.locked_line
 
-        severity = Severity.INFO if optional else rule.lenient
-        findings.append(problem.finding(severity, line=line, column=column))
+        findings.append(problem.finding(rule.lenient, line=line, column=column))
 
     return tuple(findings)
 
@@ -116,7 +114,8 @@ def project_facts(
         state_defect=(defect.message, defect.line, defect.column) if defect is not None else None,
         state_read_only=str(state.shape) if state is not None and not state.writable else None,
         state_file_differs=_file_differences(project),
-        missing_files=project.missing,
+        # Most projects never have the conventions, and contradict nothing by that.
+        missing_files=tuple(name for name in project.missing if name != KNOWLEDGE_BASE),
         state_phase=state.phase if state is not None else None,
         chronicle_phase=chronicle.phase if chronicle is not None else None,
         report_phase=None if round_records.has_moved else records.phase,

@@ -227,6 +227,7 @@ def test_a_step_without_a_project_is_no_closed_gate(tmp_path: Path) -> None:
     assert "→ Run: `goop-mcp init`" in refused.out
 
 
-def test_a_new_project_says_who_writes_the_optional_file(project: Path) -> None:
+def test_an_optional_file_that_is_absent_contradicts_nothing(project: Path) -> None:
     shown = run("status", cwd=project).out
-    assert "PROJECT_KNOWLEDGE_BASE.md is missing (optional): /goop-map-codebase writes it" in shown
+    assert "PROJECT_KNOWLEDGE_BASE" not in shown
+    assert "Drift" not in shown

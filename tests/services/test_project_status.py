@@ -253,8 +253,8 @@ def test_with_the_folder_gates_and_drift_are_judged_with_the_records(
     assert (status.exists, status.phase) == (True, "execute")
     assert status.gate_ahead is not None
     assert status.resources == ("goop://project/CHRONICLE.md", "goop://project/state.json")
-    assert missing_documents(before_it) == ["PROJECT_KNOWLEDGE_BASE.md", "CHRONICLE.md"]
-    assert missing_documents(status) == ["PROJECT_KNOWLEDGE_BASE.md"]
+    assert missing_documents(before_it) == ["CHRONICLE.md"]
+    assert missing_documents(status) == []
     assert files_below(tmp_path) == before
 
 

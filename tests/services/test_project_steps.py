@@ -346,6 +346,32 @@ def test_the_next_round_names_the_step_that_is_possible_now(player: Player) -> N
     player.confirmed("accept", outcome="accept")
 
 
+def test_documents_of_the_last_round_are_named_as_such_and_not_as_missing(player: Player) -> None:
+    player.accepting()
+    player.confirmed("accept", outcome="accept")
+    player.done("start_round")
+    player.done("start_phase", phase="plan")
+    refused = player.step("complete_interview")
+    old = "REQUIREMENTS.md of this round (it still is the text of round 1)"
+    assert refused.missing == (old,)
+    assert f"- ✗ {old}" in refused.message
+
+    status = project_status(player.context)
+    assert status.gates[0].missing == ("a complete interview", old)
+    assert "BLUEPRINT.md of this round (it still is the text of round 1)" in status.gates[1].missing
+    assert status.gates[2].sentence == (
+        "Execution incomplete. No tasks are known: BLUEPRINT.md still is the text of round 1."
+    )
+    assert status.plan_note == "BLUEPRINT.md still is the plan of round 1; /goop-plan replaces it."
+
+    player.write("REQUIREMENTS.md", REQUIREMENTS.replace("- Python only\n", ""))
+    assert player.step("complete_interview").missing == ("constraints",)
+    player.write("BLUEPRINT.md", "# BLUEPRINT: Shop\n\nLater.\n")
+    status = project_status(player.context)
+    assert "holds no tasks that can be read" in str(status.plan_note)
+    assert "is missing or has none" in str(status.gates[2].sentence)
+
+
 def test_a_must_have_without_a_task_is_not_locked(player: Player) -> None:
     player.planned()
     player.write("SPEC.md", SPEC.replace("**Traced To:** W1.T1\n", ""))

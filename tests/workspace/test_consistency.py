@@ -111,13 +111,13 @@ def test_the_reading_order_contains_the_conventions_and_drift_in_coverage_is_rep
     ]
 
 
-def test_a_missing_file_is_a_warning_and_missing_conventions_an_info(files: ProjectFiles) -> None:
+def test_a_missing_file_is_a_warning_and_missing_conventions_are_none(files: ProjectFiles) -> None:
     (files.root / ".goopspec" / "SPEC.md").unlink()
 
     findings = find_drift(read_project(files), NOTHING)
 
     missing = {f.path: f.severity for f in findings if f.rule == "workflow/context-file-missing"}
-    assert missing == {"PROJECT_KNOWLEDGE_BASE.md": Severity.INFO, "SPEC.md": Severity.WARNING}
+    assert missing == {"SPEC.md": Severity.WARNING}
 
 
 def test_a_project_whose_sides_agree_has_no_drift(files: ProjectFiles) -> None:
@@ -125,9 +125,7 @@ def test_a_project_whose_sides_agree_has_no_drift(files: ProjectFiles) -> None:
         files, "BLUEPRINT.md", "Files: src/http/errors.ts", "Covers: MH2\nFiles: src/http/errors.ts"
     )
 
-    assert list(drift_of(files, records_of([report("W1.T1"), report("Task 1.2")]))) == [
-        "context-file-missing"
-    ]
+    assert list(drift_of(files, records_of([report("W1.T1"), report("Task 1.2")]))) == []
 
 
 def test_a_phase_that_the_diary_has_not_noticed_is_drift(files: ProjectFiles) -> None:
