@@ -61,14 +61,15 @@ def decide_in_run(
         return StepResult(
             status="waiting",
             action="decide",
-            message=f"Waiting for a person: run `{again}` in a terminal, or open `goop-mcp ui`.",
+            message=f'Waiting for a person: run "{again}" in a terminal, or open "goop-mcp ui".',
             command=again,
         )
 
     state = services.runs.decide(
         application.store, run, task, choice, seen=waits.seen, by=by, note=note
     )
-    remarks = [f"The run is {state.replace('_', ' ')}."]
+    goes = services.runs.who_reads(application.store, run, task, choice, note=note)
+    remarks = [*filter(None, [goes]), f"The run is {state.replace('_', ' ')}."]
     if not application.settings.writes_files or application.files.exists(FOLDER):
         recorded = services.runs.record_by_hand(
             application.writing_context(),

@@ -15,8 +15,16 @@ from goop_mcp.cli.options import (
     opened_application,
     read_fields,
 )
+from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.program import Subcommands
-from goop_mcp.cli.streams import complain, emit, emit_json, show, standard_input
+from goop_mcp.cli.streams import (
+    complain,
+    emit,
+    emit_json,
+    show,
+    standard_input,
+    terminal_width,
+)
 from goop_mcp.cli.template import REFUSED, show_request
 from goop_mcp.errors import GoopError, PathRefusedError, StoreError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
@@ -218,7 +226,10 @@ def session(
     if form == "json":
         emit_json(built.to_dict())
     elif built.revision is None:
-        emit(built.text)
+        if terminal_width() is None:
+            emit(built.text)
+        else:
+            show_page(built.text, colour="auto")
     else:
         # Without a folder of the project there is no path, only a resource of the server.
         shown = built.path or f"recorded at revision {built.revision}, shown at {built.resource}"

@@ -31,7 +31,7 @@ from goop_mcp.services.stop_hooks.policy import FILE, read_policy
 __all__ = ["install"]
 
 _BLOCK = "instructions"
-_CHECK = "`goop-mcp doctor` checks the connection.\n"
+_CHECK = "goop-mcp doctor checks the connection.\n"
 
 
 @click.command(short_help="Register goop-mcp in one host or several.")
@@ -150,8 +150,8 @@ def _install(
 
         if block is None and registration.instructions() is not None:
             show(
-                "To give agents the rules as well: --instructions, or paste the output of"
-                " `goop-mcp prompt`.\n"
+                "To give agents the rules as well: --instructions, or paste what this prints:"
+                " goop-mcp prompt\n"
             )
 
         host = registration.host
@@ -171,8 +171,9 @@ def _install(
     for plugin in plugins:
         show(
             f"The plugin {plugin.name} is on, too ({plugin.shown}), so each event is answered"
-            f" twice: run `claude plugin disable {plugin.name}` or"
-            f" `goop-mcp uninstall {registration.host.name} --scope {registration.scope}`.\n"
+            " twice; run one of these:\n"
+            f"  claude plugin disable {plugin.name}\n"
+            f"  goop-mcp uninstall {registration.host.name} --scope {registration.scope}\n"
         )
 
 

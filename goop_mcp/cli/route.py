@@ -20,6 +20,7 @@ from goop_mcp.cli.options import (
     project_folder,
     text_of_report,
 )
+from goop_mcp.cli.rendering.terminal_page import render_terminal_page
 from goop_mcp.cli.streams import emit_json, show, standard_input, terminal_width
 from goop_mcp.messages.quoting import field, paragraph, quoted
 from goop_mcp.printing import printed_to_stderr
@@ -131,14 +132,19 @@ def route(
 
 def _for_people(decision: Decision, width: int | None) -> str:
     """Return our fields first, then the message, then what agents wrote, quoted."""
-    lines = [field("actions", *decision.actions)]
+    # Programs read the names of actions in a pipe, people their words.
+    actions = [each if width is None else each.replace("_", " ") for each in decision.actions]
+    lines = [field("actions", *actions)]
     lines += [
         field(name, value)
         for name in ("next_agent", "next_command")
         if (value := getattr(decision, name))
     ]
     lines += [_on_terminal(paragraph(decision.reason), width), ""]
-    lines += [_on_terminal(each, width) for each in decision.message.rstrip().split("\n")]
+    message = decision.message.rstrip()
+    if width is not None:
+        message = render_terminal_page(message, width=width, colour=False).rstrip()
+    lines += [message]
     if decision.instruction:
         lines += ["", *quoted("instruction", decision.instruction)]
     return "\n".join(lines) + "\n"

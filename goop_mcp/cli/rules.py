@@ -6,8 +6,8 @@ from operator import attrgetter
 import click
 
 from goop_mcp.cli.options import RULES, completing
+from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.rendering.listing import render_listing
-from goop_mcp.cli.rendering.page import render_page
 from goop_mcp.cli.streams import emit_json, show, terminal_width
 from goop_mcp.protocols import rules_with
 from goop_mcp.services.rule_pages import rule_page
@@ -40,7 +40,7 @@ def rules(rule: str | None, *, format: str, rules: tuple[Rule, ...]) -> int:
         if format == "json":
             emit_json(page.to_dict())
         else:
-            show(render_page(page.to_markdown(), width=terminal_width()))
+            show_page(page.to_markdown(), colour="auto")
     elif format == "json":
         emit_json([rule_page(each).to_dict() for each in book.values()])
     else:
@@ -49,7 +49,9 @@ def rules(rule: str | None, *, format: str, rules: tuple[Rule, ...]) -> int:
             rows = []
             for each in family:
                 strict = "" if each.lenient is each.strict else f" ({each.strict.value} if strict)"
-                rows.append((each.id, f"{each.lenient.value}{strict}: {each.catches}"))
+                # The texts are Markdown for the page of rules; in a list only code is marked.
+                catches = each.catches.replace("`", "")
+                rows.append((each.id, f"{each.lenient.value}{strict}: {catches}"))
 
             lists.append(render_listing(rows, width=terminal_width(), widest_name=_WIDEST_ID))
 

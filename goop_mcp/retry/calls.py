@@ -207,10 +207,12 @@ def is_transient(failure: BaseException) -> bool:
 
 
 def describe_failure(failure: BaseException) -> str:
-    """Return the kind of a failure and what it says, on one line."""
-    return excerpt(
-        f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
-    )
+    """Return what a failure says, on one line, after its kind where it is not one of ours."""
+    text, kind = str(failure), type(failure).__name__
+    # Our own sentences, and those about time, are complete; a library may only say 'id'.
+    if text and isinstance(failure, GoopError | TimeoutError):
+        return excerpt(text)
+    return excerpt(f"{kind}: {text}" if text else kind)
 
 
 def usage_of_failure(failure: Exception) -> Usage | None:

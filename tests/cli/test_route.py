@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,16 @@ def test_a_report_of_missing_files_is_sent_back_with_workspace(tmp_path: Path) -
     assert decision["rule"] == "R4"
     assert decision["actions"] == ["request_repair", "resume_same"]
     assert "src/auth/service.ts" in decision["instruction"]
+
+
+def test_a_terminal_shows_words_and_no_markup() -> None:
+    shown = run_on_terminal("route", "--no-workspace", EXECUTOR).out
+    assert "actions: save state, continue next" in shown
+    assert re.search("^🔮 GoopSpec · ", shown, re.MULTILINE)
+    assert not re.findall(r"##|\*\*|^---$", shown, re.MULTILINE)
+    piped = run("route", "--no-workspace", EXECUTOR).out
+    assert "actions: save_state, continue_next" in piped
+    assert "## 🔮 GoopSpec · " in piped
 
 
 def test_the_reason_is_wrapped_to_the_terminal(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import sys
+from dataclasses import replace
 
 import pytest
 from mcp.client import ClientRequestContext
@@ -277,7 +278,7 @@ def test_a_pipe_answers_no_gate_and_decides_about_no_task(place: Place, run: str
     )
     for ended in piped:
         assert ended.code == 3, ended.err
-        assert "Waiting for a person: run `goop-mcp " in ended.out
+        assert 'Waiting for a person: run "goop-mcp ' in ended.out
         assert "onfirmed" not in ended.out + ended.err
     assert f"goop-mcp project decide --run {run} --task ship --choice yes" in piped[0].out
     assert f"goop-mcp runs answer {run} ship yes" in piped[1].out
@@ -309,6 +310,22 @@ def test_a_project_that_allows_it_records_an_answer_in_a_pipe_as_reported(
     assert row is not None
     assert row.message is not None
     assert row.message.startswith("yes, reported by terminal ")
+
+
+def test_whoever_answers_learns_who_reads_the_answer_and_the_note(place: Place) -> None:
+    publish = replace(GATED.tasks[1], prompt="Publish it, ${ship.note}.")
+    noted = place.ledger.create(replace(GATED, tasks=(GATED.tasks[0], publish)), input={})
+    silent = place.ledger.create(GATED, input={})
+    shown = [
+        answer(place, id, "ship", "yes", "--note", "on Monday", typed="y\n").out
+        for id in (noted, silent)
+    ]
+    assert "The note is put into the prompt of publish." in shown[0]
+    assert "No agent reads the note, as no prompt names ${ship.note}; it is kept." in shown[1]
+    again = answer(place, noted, "write", "retry", "--note", "use jose", typed="y\n").out
+    assert "The note is added to the prompt of write." in again
+    ended = answer(place, silent, "write", "fail", "--note", "no time", typed="y\n").out
+    assert "The note is kept as the reason; no agent reads it." in ended
 
 
 @pytest.mark.parametrize("mode", PROTOCOL_MODES)

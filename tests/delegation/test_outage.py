@@ -234,7 +234,7 @@ def test_a_signal_ends_a_runner_on_a_full_disk(full: tuple[Scene, Trouble], sign
     printed = [line for line in scene.printed().splitlines() if line.startswith("goop-mcp: ")]
     id = run_of(scene)
     assert len(printed) == 1, printed
-    assert f"interrupted; `goop-mcp runs resume {id}` goes on" in printed[0]
+    assert f"interrupted; to go on: goop-mcp runs resume {id}" in printed[0]
     assert "no space is left" in printed[0]
     assert scene.printed().count(AWAY) == 1
 
@@ -258,7 +258,7 @@ def test_a_signal_ends_a_runner_whose_file_others_lock(tmp_path: Path) -> None:
         assert process.wait(timeout=SECONDS) == 130
         other.execute("ROLLBACK")
         other.close()
-    assert f"`goop-mcp runs resume {run_of(scene)}` goes on" in scene.printed()
+    assert f"to go on: goop-mcp runs resume {run_of(scene)}" in scene.printed()
     assert scene.goop("runs", "resume", run_of(scene)).code == 0
 
 

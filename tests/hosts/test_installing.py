@@ -648,7 +648,7 @@ def test_a_second_install_reports_that_there_was_nothing_to_do(machine: Machine)
     done(machine, "install", "opencode")
     output = done(machine, "install", "opencode")
     assert "\nNothing had to be changed.\n" in output
-    assert output.endswith("`goop-mcp doctor` checks the connection.\n")
+    assert output.endswith("goop-mcp doctor checks the connection.\n")
     assert "starts it as" not in output
 
 
@@ -667,8 +667,8 @@ def test_a_plugin_that_does_the_same_is_reported(machine: Machine) -> None:
     output = done(machine, "install", "claude-code")
     assert "The plugin goop-mcp@anywhere is on, too (.claude/settings.local.json)" in output
     assert (
-        "`claude plugin disable goop-mcp@anywhere` or `goop-mcp uninstall claude-code --scope"
-        " project`" in output
+        "  claude plugin disable goop-mcp@anywhere\n"
+        "  goop-mcp uninstall claude-code --scope project\n" in output
     )
 
 

@@ -68,7 +68,7 @@ def test_an_agent_that_hangs_is_left_at_the_time_limit_of_an_attempt_and_asked_a
     policy = RetryPolicy(attempt_timeout=5, call_retries=2, backoff=one_second)
     outcome, seconds = asked(hang, policy)
     assert outcome.stopped_because == "agent_error"
-    assert [each.error for each in outcome.attempts] == ["TimeoutError: no answer within 5 s"] * 3
+    assert [each.error for each in outcome.attempts] == ["no answer within 5 s"] * 3
     assert seconds == pytest.approx(3 * 5 + 2 * 1)
     assert [each.seconds for each in outcome.attempts] == pytest.approx([5, 5, 5])
 

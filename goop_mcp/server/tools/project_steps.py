@@ -241,7 +241,10 @@ class StepTools:
             services.runs.decide, store, run, task, reply.choice, seen=seen, by=who, note=note
         )
         state = await anyio.to_thread.run_sync(decide)
-        message = f"{task}: {reply.choice}, {who}. The run is {state.replace('_', ' ')}."
+        find = partial(services.runs.who_reads, store, run, task, reply.choice, note=note)
+        goes = await anyio.to_thread.run_sync(find)
+        message = f"{task}: {reply.choice}, {who}. {goes}".rstrip()
+        message += f" The run is {state.replace('_', ' ')}."
 
         return step_answer(
             services.project_steps.StepResult(status="done", action="decide", message=message)

@@ -170,7 +170,9 @@ def _answer(visit: Visit) -> Response:
     except RunError as error:
         return visit.go(address, str(error), kind="refused")
 
-    text = f"{task}: {visit.form.text('answer')}."
+    choice = visit.form.text("answer")
+    goes = services.runs.who_reads(visit.application.store, run, task, choice, note=note)
+    text = f"{task}: {choice}. {goes}".rstrip()
     if state not in RUN_ENDED:
         text += f" If nobody works on the run: goop-mcp runs resume {run}"
     return visit.go(address, text, clears=visit.form.text("keep"))
