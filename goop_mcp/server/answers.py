@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp.types import CallToolResult, TextContent
@@ -21,6 +22,7 @@ from goop_mcp.server.short_answers import (
     short_verdict,
 )
 from goop_mcp.server.truncation import LEFT_OUT, fitted
+from goop_mcp.services.project_step import calls_for_commands
 from goop_mcp.services.unverified import NOT_ASKED
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
@@ -191,6 +193,7 @@ def decision_answer(decision: "Decision", detail: Detail = "short") -> CallToolR
 
 def recorded_answer(recorded: "RecordedReport", detail: Detail = "short") -> CallToolResult:
     """Return what became of a report: the verdict, what was written, then the decision."""
+    recorded = replace(recorded, findings=tuple(map(_called, recorded.findings)))
     full, written = recorded.to_dict(), recorded.written
     # What is recorded changed the project; of a rejected report the verdict is what counts.
     heading = _heading(recorded.verdict, full["verdict"]["envelope"])
@@ -223,6 +226,7 @@ def status_answer(
 
     `run` is the page of a delegation run, which is shown as well.
     """
+    status = replace(status, drift=tuple(map(_called, status.drift)))
     full = status.to_dict() | ({} if run is None else {"run": run})
     short = short_status(full)
     # Waves whose tasks the short structure leaves out are left out of the text as well, so that
@@ -251,6 +255,7 @@ def status_answer(
 
 def step_answer(result: "StepResult") -> CallToolResult:
     """Return what became of a step; one that waits or is refused is not a failure of the tool."""
+    result = _for_agent(result)
     lines = [field("status", f"{result.status} ({result.action})")]
     if result.phase is not None:
         moved = result.phase_before not in (None, result.phase)
@@ -286,6 +291,24 @@ def step_answer(result: "StepResult") -> CallToolResult:
     lines += [*map(paragraph, result.remarks), *_listed("warning", result.findings)]
 
     return answer("\n".join(lines), short_step(result.to_dict()).finished())
+
+
+def _for_agent(result: "StepResult") -> "StepResult":
+    """Return `result` with calls of tools in place of commands; a person answers what waits."""
+    if result.status == "waiting":
+        return result
+    return replace(
+        result,
+        message=calls_for_commands(result.message),
+        command=result.command and calls_for_commands(result.command),
+        undo=result.undo and calls_for_commands(result.undo),
+        remarks=tuple(map(calls_for_commands, result.remarks)),
+        findings=tuple(map(_called, result.findings)),
+    )
+
+
+def _called(finding: Finding) -> Finding:
+    return replace(finding, fix=calls_for_commands(finding.fix))
 
 
 def session_answer(built: "BuiltHandoff", detail: Detail = "short") -> CallToolResult:

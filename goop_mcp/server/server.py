@@ -70,6 +70,7 @@ from goop_mcp.server.stdio import (
 )
 from goop_mcp.server.subscriptions import Subscriptions
 from goop_mcp.server.telemetry import identifying, measuring
+from goop_mcp.services.project_step import calls_for_commands
 
 __all__ = ["GoopServer"]
 
@@ -386,5 +387,5 @@ def _explain(what: str, failure: Exception) -> str:
 
 
 def _sentence(error: GoopError) -> str:
-    text = without_secrets(str(error))
+    text = calls_for_commands(without_secrets(str(error)))
     return text if text.endswith((".", "?")) else f"{text}."

@@ -1,9 +1,36 @@
-"""A step of a project and its arguments, and the command by which a person takes it."""
+"""A step of a project and its arguments, the command and the call by which it is taken."""
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from typing import Final
 
-__all__ = ["ProjectStep", "person_command", "step_from_json"]
+__all__ = ["ProjectStep", "calls_for_commands", "person_command", "step_from_json"]
+
+_WORDS: Final[Mapping[str, str]] = {
+    "lock_spec": "lock",
+    "unlock_spec": "unlock",
+    "amend_spec": "amend",
+    "confirm_merge": "merge",
+    "complete_interview": "interview",
+    "reopen_round": "round --reopen",
+    "start_round": "round",
+    "skip_gate": "skip-gate",
+    "start_phase": "phase",
+    "accept": "accept",
+    "decide": "decide",
+    "checkpoint": "checkpoint",
+    "resume": "resume",
+    "init": "init",
+}
+_ACTIONS: Final = {word: action for action, word in _WORDS.items()}
+# Of another database only a terminal takes a step.
+_COMMAND: Final = re.compile(
+    r"goop-mcp (?:(?P<alone>status|init)"
+    r"|project (?P<word>round --reopen|[a-z-]+)(?P<value>(?<=phase|-gate) [a-z]+)?"
+    r"(?P<options>(?: --[a-z]+(?: [\w.…-]+)?)*))(?![\w-]| --|`? with the same)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +82,31 @@ def step_from_json(action: str, arguments: str) -> ProjectStep:
 
 def person_command(step: ProjectStep) -> str:
     """Return the command by which a person confirms `step` on a terminal."""
-    words = {
-        "lock_spec": "lock",
-        "unlock_spec": "unlock",
-        "amend_spec": "amend",
-        "confirm_merge": "merge",
-        "reopen_round": "round --reopen",
-        "skip_gate": f"skip-gate {step.gate}",
-        "start_phase": f"phase {step.phase} --force",
-        "accept": f"accept --outcome {step.outcome}",
-        "decide": f"decide --task {step.task}" if step.task else "decide",
+    arguments = {
+        "skip_gate": f" {step.gate}",
+        "start_phase": f" {step.phase} --force",
+        "accept": f" --outcome {step.outcome}",
+        "decide": f" --task {step.task}" if step.task else "",
     }
-    return f"goop-mcp project {words.get(step.action, step.action)}"
+    word = _WORDS.get(step.action, step.action)
+    return f"goop-mcp project {word}{arguments.get(step.action, '')}"
+
+
+def calls_for_commands(text: str) -> str:
+    """Return `text` with the call of a tool for each command of a terminal that takes a step."""
+    return _COMMAND.sub(_call, text)
+
+
+def _call(found: re.Match[str]) -> str:
+    if found["alone"]:
+        return "project_status()" if found["alone"] == "status" else 'update_project(action="init")'
+    action = _ACTIONS.get(found["word"])
+    if action is None or "--database" in found["options"]:
+        return found[0]
+    given = {"action": action}
+    if found["value"]:
+        given["gate" if action == "skip_gate" else "phase"] = found["value"].strip()
+    options = re.findall(r"--([a-z]+)(?: ([\w.…-]+))?", found["options"])
+    listed = [f'{name}="{value}"' for name, value in (*given.items(), *options) if value]
+    flags = [f"{name}=true" for name, value in options if not value]
+    return f"update_project({', '.join([*listed, *flags])})"

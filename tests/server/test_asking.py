@@ -138,6 +138,28 @@ def assert_waits(project: Path, result: CallToolResult) -> None:
     assert "merge" not in (project / ".goopspec/ADL.md").read_text(encoding="utf-8").lower()
 
 
+def test_a_model_learns_the_calls_and_not_the_commands_of_a_terminal(project: Path) -> None:
+    with connect(stdio(project), PROTOCOL_MODES[0]) as client:
+        waits = client.tool("update_project", action="confirm_merge")
+        steps = [
+            client.tool("update_project", action="start_phase", phase="research"),
+            client.tool("update_project", action="lock_spec"),
+            client.tool("update_project", action="decide", task="W1.T1", choice="A"),
+            client.tool("update_project", action="checkpoint"),
+            client.tool("update_project", action="start_phase", phase="execute"),
+        ]
+        gone = client.tool("update_project", action="resume", id="none")
+
+    texts = [text_of(each) + json.dumps(each.structured_content) for each in (*steps, gone)]
+    assert not any("goop-mcp " in each for each in texts), texts
+    assert 'update_project(action="start_phase", phase="plan")' in texts[1]
+    assert "project_status()" in texts[2]
+    # A person has a terminal.
+    assert COMMAND in text_of(waits)
+    assert waits.structured_content is not None
+    assert waits.structured_content["command"] == "goop-mcp project merge"
+
+
 @pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 def test_the_question_has_three_short_lines_at_most_and_one_choice_without_default(
     project: Path, protocol_mode: str

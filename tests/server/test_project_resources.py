@@ -118,7 +118,7 @@ def test_what_is_missing_says_how_it_comes_into_being(project: Connection, tmp_p
     )
     assert "it is optional" in not_there(project, "goop://project/PROJECT_KNOWLEDGE_BASE.md")
     (tmp_path / ".goopspec" / "SPEC.md").unlink()
-    assert "goop-mcp init creates it" in not_there(project, SPEC)
+    assert 'update_project(action="init") creates it' in not_there(project, SPEC)
     assert "did you mean 'SPEC.md'?" in not_there(project, "goop://project/SPECS.md")
 
 

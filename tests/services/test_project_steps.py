@@ -10,6 +10,7 @@ from goop_mcp.context import AppContext
 from goop_mcp.errors import StateReadOnlyError, UnknownNameError
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_status import project_status
+from goop_mcp.services.project_step import calls_for_commands, person_command
 from goop_mcp.services.project_steps import (
     ProjectStep,
     StepArgumentError,
@@ -370,6 +371,35 @@ def test_documents_of_the_last_round_are_named_as_such_and_not_as_missing(player
     status = project_status(player.context)
     assert "holds no tasks that can be read" in str(status.plan_note)
     assert "is missing or has none" in str(status.gates[2].sentence)
+
+
+@pytest.mark.parametrize(
+    ("command", "call"),
+    [
+        ("`goop-mcp project phase plan`", '`update_project(action="start_phase", phase="plan")`'),
+        ("goop-mcp project resume, then", 'update_project(action="resume"), then'),
+        ("goop-mcp project round --reopen.", 'update_project(action="reopen_round").'),
+        ("goop-mcp project amend --reason …", 'update_project(action="amend_spec", reason="…")'),
+        (
+            "goop-mcp project skip-gate discovery",
+            'update_project(action="skip_gate", gate="discovery")',
+        ),
+        ("goop-mcp status", "project_status()"),
+        ("`goop-mcp init` with the same --database", "`goop-mcp init` with the same --database"),
+        ("goop-mcp project lock --database …", "goop-mcp project lock --database …"),
+        ("goop-mcp ui", "goop-mcp ui"),
+    ],
+)
+def test_a_command_of_a_terminal_has_its_call(command: str, call: str) -> None:
+    assert calls_for_commands(command) == call
+
+
+def test_each_command_that_a_person_confirms_has_the_call_of_its_step() -> None:
+    for action in STEPS:
+        step = ProjectStep(action=action, phase="plan", gate="discovery", outcome="accept")
+        assert calls_for_commands(person_command(step)).startswith(
+            f'update_project(action="{action}"'
+        )
 
 
 def test_a_must_have_without_a_task_is_not_locked(player: Player) -> None:
