@@ -30,6 +30,7 @@ from goop_mcp.services.recorded_reports import (
 )
 from goop_mcp.services.report_pages import explanation_page
 from goop_mcp.services.user_files import read_reply
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = ["evidence"]
 
@@ -191,7 +192,7 @@ def show_run(application: AppContext, _folder: Path, *, run: str, form: str) -> 
     for name, value in services.run_statements.run_values(found).items():
         if name != "output" and value not in (None, "", [], {}):
             show(f"{name}: {line(str(value), longest=2000)}\n")
-    show(f"output: {found.output_bytes} bytes, sha256 {found.output_sha256}\n")
+    show(f"output: {counted_noun(found.output_bytes, 'byte')}, sha256 {found.output_sha256}\n")
     # A terminal obeys what it prints, and here a program of anybody wrote it.
     show(f"\n{without_controls(found.tail)}\n" if found.tail else "")
 

@@ -12,6 +12,7 @@ from goop_mcp.cli.streams import show
 from goop_mcp.hosts.catalogue import HOSTS, Scope, find_host
 from goop_mcp.hosts.installing import InstallAction, InstallChange, Registration
 from goop_mcp.settings import read_settings
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = [
     "ANY_HOSTS",
@@ -123,7 +124,11 @@ def _show_lines(
         lines[text] = lines.get(text, 0) + 1
 
     for text, number in lines.items():
-        show(text if text.endswith("\n") or not text else f"{text} ({number} files)\n")
+        show(
+            text
+            if text.endswith("\n") or not text
+            else f"{text} ({counted_noun(number, 'file')})\n"
+        )
 
 
 def _line(change: InstallChange, backup: Path | None, words: Mapping[InstallAction, str]) -> str:

@@ -109,7 +109,7 @@ def _elsewhere(registration: Registration, records: InstallRecords, project: str
     try:
         found = _has_entries(plan_uninstall(replace(registration, scope=other), records))
     except ConfigurationError:
-        # Nothing is to be said about a file that this call does not touch.
+        # This call does not touch that file, and reports nothing about it.
         return ""
 
     host = registration.host

@@ -79,7 +79,7 @@ def draw_svg(
     text = "currentColor" if in_page else None
     layout = _Layout(steps)
 
-    title = escape(f"The graph {graph.name}: {len(steps)} tasks and gates")
+    title = escape(f"The graph {graph.name}: tasks and gates: {len(steps)}")
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {layout.width:g} {layout.height:g}"'
         f' width="{layout.width:g}" height="{layout.height:g}" role="img" aria-label="{title}"'

@@ -913,7 +913,7 @@ class Ledger:
             # One call shows whether the agent answers again; the others wait for what it shows.
             change.set_circuit(agent.name, open_until=now + pause_after(circuit.failures))
         if limits.max_calls is not None and run.spent_calls >= limits.max_calls:
-            raise RunError(f"limits.max_calls is used up: {run.spent_calls:,} calls were made")
+            raise RunError(f"limits.max_calls is used up; calls made: {run.spent_calls:,}")
         if limits.max_cost is not None and run.spent_cost >= limits.max_cost:
             raise RunError(f"limits.max_cost is used up: {run.spent_cost:g} was spent")
 

@@ -34,7 +34,7 @@ from goop_mcp.evidence.rules import (
 from goop_mcp.evidence.runners import SCOPES
 from goop_mcp.validation.claims import CheckClaim, Claims
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
-from goop_mcp.validation.findings import Severity, excerpt
+from goop_mcp.validation.findings import Severity, counted_noun, excerpt
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.tiers import EvidenceItem, Requirement, claimed
 
@@ -359,8 +359,8 @@ class _Judge:
         )
         more = len(missing) - _MOST_TESTS
         message = (
-            f"{len(missing)} tests that passed when the task began did not run in {run.id}:"
-            f" {shown}" + (f" and {more} more" if more > 0 else "")
+            f"{counted_noun(len(missing), 'test')} that passed when the task began did not run in"
+            f" {run.id}: {shown}" + (f" and {more} more" if more > 0 else "")
         )
         yield self._problem(TESTS_REMOVED, message)
 

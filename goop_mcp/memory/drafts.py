@@ -19,7 +19,7 @@ from goop_mcp.memory.limits import (
 from goop_mcp.memory.similarity import fingerprint, sketches, tokens
 from goop_mcp.redaction import may_hold_secrets, redact
 from goop_mcp.store.records import MemoryType
-from goop_mcp.validation.findings import Finding, Hit, Severity, excerpt
+from goop_mcp.validation.findings import Finding, Hit, Severity, counted_noun, excerpt
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.workflow.memory_rules import (
     EMPTY_FIELD,
@@ -236,7 +236,7 @@ def _redacted(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
     )
     if reading.redactions:
         # Without the text itself: the finding is shown, and what was removed must not be.
-        places = "1 place" if reading.redactions == 1 else f"{reading.redactions} places"
+        places = counted_noun(reading.redactions, "place")
         reading.say(
             REDACTED,
             f"{places} with a secret or a private part replaced before saving",

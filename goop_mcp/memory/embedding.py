@@ -16,6 +16,7 @@ from goop_mcp.memory.limits import RANKED
 from goop_mcp.memory.searching import FoundMemories, SearchRequest, search_memory, wanted_memories
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import MemoryFilter, StoredMemory
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = [
     "Embedded",
@@ -74,7 +75,9 @@ async def embed_memories(store: Store, embedder: Embedder) -> Embedded:
         )
         if error is not None:
             return Embedded(
-                count, f"{error}; {count} memories got a vector, the others are found by words only"
+                count,
+                f"{error}; {counted_noun(count, 'memory', 'memories')} got a vector, the others"
+                " are found by words only",
             )
 
         await anyio.to_thread.run_sync(_keep, store, embedder.model, some, vectors)

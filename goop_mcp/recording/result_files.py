@@ -17,6 +17,7 @@ from typing import ClassVar, Final, Literal, NamedTuple
 from goop_mcp.errors import ResultFileError
 from goop_mcp.recording.coverage_totals import CoverageTotals, read_cobertura, read_lcov
 from goop_mcp.recording.result_formats import CaseList, read_ctrf, read_junit, read_tap
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = [
     "CoverageKind",
@@ -240,7 +241,7 @@ def _results_of_folder(folder: Path, kind: ResultKind, since: ResultMarks | None
     results = _added(fresh or stale)
     notes = results.notes
     if fresh and stale:
-        notes = (*notes, f"{len(stale)} files of the folder are older than the run")
+        notes = (*notes, f"older than the run: {counted_noun(len(stale), 'file')} of the folder")
 
     return replace(results, stale=not fresh, notes=notes)
 
@@ -311,8 +312,9 @@ def _counted(kind: ResultKind, found: CaseList) -> TestResults:
 
     # The header of a file may count other tests than the file holds.
     header, written = found.header_count, len(found.cases)
-    differs = header is not None and header != written
-    notes = (f"the header counts {header:,} tests, the file holds {written:,}",) if differs else ()
+    notes: tuple[str, ...] = ()
+    if header is not None and header != written:
+        notes = (f"the header counts {counted_noun(header, 'test')}, the file holds {written:,}",)
 
     return TestResults(
         kind=kind,

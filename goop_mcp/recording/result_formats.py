@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from goop_mcp.errors import ResultFileError
 from goop_mcp.recording.xml_events import parse_xml
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = ["Case", "CaseList", "read_ctrf", "read_junit", "read_tap"]
 
@@ -272,7 +273,9 @@ class _TapReader:
         elif top.planned is None:
             found.incomplete = "the file has no plan, so that the run may be cut off"
         elif top.planned != top.points:
-            found.incomplete = f"the plan has {top.planned:,} tests, the file {top.points:,}"
+            found.incomplete = (
+                f"the plan has {counted_noun(top.planned, 'test')}, the file {top.points:,}"
+            )
         return found
 
     def _read_at(self, depth: int, body: str) -> None:

@@ -11,7 +11,7 @@ from goop_mcp.errors import GoopError
 from goop_mcp.evidence.corrections import Stated, prose_around
 from goop_mcp.retry.replies import Usage, Way
 from goop_mcp.validation.envelope_rules import AMBIGUOUS, TOO_LARGE
-from goop_mcp.validation.findings import Repair, Severity
+from goop_mcp.validation.findings import Repair, Severity, counted_noun
 from goop_mcp.validation.plain_values import model_from, plain_values
 from goop_mcp.validation.stop_reasons import StopReason
 from goop_mcp.validation.verdict import Envelope, Verdict
@@ -364,7 +364,7 @@ class NotAcceptedError(GoopError):
         if last and failed and last.reply is not None:
             tail = f"; the last reply could not be judged: {failed}"
 
-        count = "1 attempt" if len(outcome.attempts) == 1 else f"{len(outcome.attempts)} attempts"
+        count = counted_noun(len(outcome.attempts), "attempt")
         super().__init__(
             f"no acceptable reply after {count} ({outcome.stopped_because}){what}{ended}{tail};"
             " outcome has every attempt"

@@ -47,6 +47,7 @@ from goop_mcp.retry.telemetry import (
     start_call_span,
     within,
 )
+from goop_mcp.validation.findings import counted_noun
 from goop_mcp.validation.stop_reasons import stop_reason_of
 
 __all__ = ["UNCOUNTED", "RetryLoop", "outcome_of"]
@@ -480,7 +481,7 @@ def outcome_of(
 
 def assumed_usage(calls: int) -> str:
     """Return the remark that `calls` counted in a budget with what was reserved for them."""
-    which = "1 call" if calls == 1 else f"{calls} calls"
+    which = counted_noun(calls, "call")
     return (
         f"the agent does not say what its answers cost: {which} counted with all that was reserved"
         " in the budget"

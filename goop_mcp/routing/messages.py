@@ -11,7 +11,6 @@ from goop_mcp.validation.findings import excerpt
 __all__ = [
     "ask_for_results",
     "checks_without_result",
-    "counted_noun",
     "failed_checks",
     "named",
     "render_blockers",
@@ -26,11 +25,6 @@ __all__ = [
 def named(agent: str | None) -> str:
     """Return an agent's name, or a placeholder for an unnamed agent."""
     return excerpt(agent, 60) if agent else "the agent"
-
-
-def counted_noun(number: int, noun: str) -> str:
-    """Return `1 error`, `2 errors`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def failed_checks(case: RoutingInput) -> str:

@@ -1,6 +1,7 @@
 """The steps in which an orchestrator reads a report, with what they found (G-48)."""
 
 from goop_mcp.routing.views import ReportView
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = ["READING_ORDER", "reading_steps"]
 
@@ -16,7 +17,8 @@ def reading_steps(report: ReportView) -> tuple[str, ...]:
     return (
         f"status: {report.native_status or 'none'}",
         f"blockers: {'yes' if report.blockers else 'none'}",
-        f"CHRONICLE.md: {len(report.files)} files, {len(report.commits)} commits",
+        f"CHRONICLE.md: {counted_noun(len(report.files), 'file')},"
+        f" {counted_noun(len(report.commits), 'commit')}",
         f"next action: {step.agent or 'nobody named' if step else 'none'}",
         f"session boundary: {_SESSION[report.new_session]}",
     )

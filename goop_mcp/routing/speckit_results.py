@@ -40,7 +40,7 @@ def issues_of_result(result: Mapping[str, Any], agent: str) -> tuple[Issue, ...]
     found = [*_listed(result.get("findings"))] or [*_gates(result)]
     compliance = result.get("constitution_compliance")
     if not found and isinstance(compliance, Mapping) and compliance.get("status") == "FAIL":
-        message = f"constitution compliance is FAIL, {compliance.get('failed')} rules broken"
+        message = f"constitution compliance is FAIL, rules broken: {compliance.get('failed')}"
         found = [Issue(severity="CRITICAL", type="constitution", message=message)]
 
     return worst_first(found or [_from_counts(result, agent)])

@@ -25,7 +25,7 @@ from goop_mcp.server.truncation import LEFT_OUT, fitted
 from goop_mcp.services.project_step import calls_for_commands
 from goop_mcp.services.unverified import NOT_ASKED
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
-from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
+from goop_mcp.validation.findings import Finding, Repair, Severity, counted_noun, excerpt
 from goop_mcp.validation.tiers import tiers_in_words
 from goop_mcp.validation.verdict import Verdict
 
@@ -161,7 +161,7 @@ def verdict_answer(verdict: Verdict, detail: Detail = "short") -> CallToolResult
         lines.append(field("severities changed by the project", *verdict.changed_severities))
     # A full answer has them all.
     if (omitted := short.values["omitted"]) and detail == "short":
-        lines.append(field("omitted", f"{omitted} findings"))
+        lines.append(field("omitted", counted_noun(omitted, "finding")))
 
     return _detailed(lines, full, short, detail)
 
@@ -476,7 +476,7 @@ def _listed(noun: str, items: Sequence[Finding | Repair]) -> list[str]:
     if not items:
         return []
 
-    lines = [f"{len(items)} {noun}{'s' if len(items) > 1 else ''}:"]
+    lines = [f"{counted_noun(len(items), noun)}:"]
     for item in items[:LISTED]:
         place = f"line {item.line}: " if item.line is not None else ""
         lines.append(f"- {place}{excerpt(item.message)} ({item.rule})")

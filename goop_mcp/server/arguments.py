@@ -18,7 +18,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from goop_mcp.server.answers import without_secrets
 from goop_mcp.server.message_limits import MOST_VALUES, values_in
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.findings import counted_noun, excerpt
 
 __all__ = ["argument_errors", "as_meant", "has_unknown_names"]
 
@@ -215,7 +215,7 @@ def argument_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
     unknown = [name for name in arguments if name not in known]
     if len(unknown) > _MOST_UNKNOWN:
         return [
-            f"{len(unknown):,} arguments are unknown to {tool.name}, "
+            f"{counted_noun(len(unknown), 'argument')} unknown to {tool.name}, "
             f"which takes {', '.join(listed) or 'none'}: send only those"
         ]
 

@@ -14,6 +14,7 @@ from goop_mcp.services.protocol_pages import list_documents, read_document
 from goop_mcp.services.rule_pages import rule_page, rules_markdown
 from goop_mcp.services.schemas import Schema, find_schema, list_schemas
 from goop_mcp.services.templates import Template, list_templates, read_template
+from goop_mcp.validation.findings import counted_noun
 from goop_mcp.validation.rules import RuleBook
 from goop_mcp.workspace.document_templates import (
     DocumentTemplate,
@@ -92,7 +93,7 @@ def add_resources(
         server.add_resource(
             _template_resource(
                 template,
-                f"A prompt with {len(template.slots)} slots to be filled in.",
+                f"A prompt with {counted_noun(len(template.slots), 'slot')} to be filled in.",
                 read=read_template,
             )
         )

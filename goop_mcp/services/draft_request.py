@@ -23,6 +23,7 @@ from goop_mcp.services.build_request import RequestFieldsError, build_request
 from goop_mcp.services.draft_facts import DraftFacts, Fact, Gap, extract_facts
 from goop_mcp.services.hand_over import REQUEST_FIELDS, type_errors
 from goop_mcp.validation import pipeline
+from goop_mcp.validation.findings import counted_noun
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["MOST_CHARACTERS", "Draft", "draft_of_fields", "draft_request"]
@@ -215,8 +216,8 @@ def _missing(fields: Mapping[str, Any], found: DraftFacts) -> list[Gap]:
         gaps.append(
             Gap(
                 "current_task_summary",
-                f"The summary of the task has {len(summary.strip())} characters; 10 to 500 are"
-                " allowed. What is this task, in one or two sentences?",
+                f"The summary of the task has {counted_noun(len(summary.strip()), 'character')}; 10"
+                " to 500 are allowed. What is this task, in one or two sentences?",
             )
         )
 

@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 from goop_mcp.errors import StoreError
 from goop_mcp.messages import Position, TaskLine, gate_blocked, notice, progress, status_display
 from goop_mcp.redaction import redact_structure
-from goop_mcp.routing.messages import counted_noun
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.state_block import SHOWN_GATES, gate_ahead, next_command
@@ -16,7 +15,7 @@ from goop_mcp.services.waiting import Waiting, waiting_in
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.older_copies import OlderCopy
 from goop_mcp.store.records import MemoryFilter, Round
-from goop_mcp.validation.findings import Finding, Severity, excerpt
+from goop_mcp.validation.findings import Finding, Severity, counted_noun, excerpt
 from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
 from goop_mcp.workspace.goopspec_database import CheckRecord

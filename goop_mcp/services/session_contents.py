@@ -330,7 +330,7 @@ def _context(sources: SessionSources, envelopes: Sequence[_Values]) -> str:
     latest = _unique(_texts(envelopes, "summary"))[-_LATEST:]
     facts = sources.snapshot.facts
     done = facts.total_tasks - facts.open_tasks_in_all
-    tasks = f" {done} of {facts.total_tasks} tasks are done." if facts.total_tasks else ""
+    tasks = f" Tasks done: {done} of {facts.total_tasks}." if facts.total_tasks else ""
     summary = " ".join(map(_sentence, latest)) or "Nothing was reported yet."
     return f"{summary} The project is in phase {_phase(sources)}.{tasks}"
 

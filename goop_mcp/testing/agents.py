@@ -9,6 +9,7 @@ import anyio
 
 from goop_mcp.errors import ScriptEndedError
 from goop_mcp.retry.replies import Message, Reply, Usage
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = ["ScriptedAgent", "ScriptedReply"]
 
@@ -84,7 +85,8 @@ class ScriptedAgent:
             return self._script[min(number, len(self._script)) - 1]
         if number > len(self._script):
             raise ScriptEndedError(
-                f"asked {number} times; the script has {len(self._script)} replies"
+                f"asked {counted_noun(number, 'time')}; the script has"
+                f" {counted_noun(len(self._script), 'reply', 'replies')}"
             )
 
         return self._script[number - 1]

@@ -12,6 +12,7 @@ import pytest
 
 from goop_mcp.testing.agents import ScriptedAgent, ScriptedReply
 from goop_mcp.testing.cases import load_corpus
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = ["MakeAgent", "scripted_agent"]
 
@@ -42,7 +43,8 @@ def scripted_agent() -> Iterator[MakeAgent]:
     yield make
     left = [agent.replies_left for agent in agents if agent.replies_left]
     if left:
-        pytest.fail(f"{left[0]} replies of a scripted agent were never asked for", pytrace=False)
+        number = counted_noun(left[0], "reply", "replies")
+        pytest.fail(f"a scripted agent was never asked for {number}", pytrace=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from goop_mcp.validation.envelope_rules import TOO_LARGE, TRUNCATED
-from goop_mcp.validation.findings import Finding, Severity, excerpt
+from goop_mcp.validation.findings import Finding, Severity, counted_noun, excerpt
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.stop_reasons import StopReason, advice_on
 
@@ -76,7 +76,7 @@ def compose_feedback(
         return f"{OPENING} {_sentence(cut_off.message)} {cut_off.fix}"
 
     errors.sort(key=lambda finding: _FIRST.get(finding.rule, 9))
-    count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+    count = counted_noun(len(errors), "error")
     head = f"{OPENING} {count}:"
     shown = _joined(errors)
     room = limits.feedback_characters - len(head) - len(_RESEND) - 60
@@ -96,7 +96,9 @@ def compose_feedback(
 
     left = len(shown) - len(lines)
     if left:
-        lines.append(f"… and {left} more; fix these first." if lines else f"{left} errors.")
+        lines.append(
+            f"… and {left} more; fix these first." if lines else f"{counted_noun(left, 'error')}."
+        )
     return "\n".join([head, *lines, _RESEND])
 
 
@@ -141,7 +143,8 @@ def _joined(errors: Sequence[Finding]) -> Sequence[Finding]:
         if named:
             names[named[-1].lstrip("@").partition("[")[0]] = None
 
-    message = f"template text left in {len(left)} values: {', '.join(filter(None, names))}"
+    places = counted_noun(len(left), "value")
+    message = f"template text left in {places}: {', '.join(filter(None, names))}"
     fix = "Replace each by what is true; leave out what does not apply."
     first = replace(left[0], message=message, fix=fix)
 

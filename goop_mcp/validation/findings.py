@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from goop_mcp.structs import DataStruct
 
-__all__ = ["Finding", "Hit", "Mode", "Repair", "Severity", "excerpt", "one_line"]
+__all__ = ["Finding", "Hit", "Mode", "Repair", "Severity", "counted_noun", "excerpt", "one_line"]
 
 Mode = Literal["lenient", "strict"]
 
@@ -79,6 +79,11 @@ class Hit(DataStruct, frozen=True, kw_only=True):
     fix: str | None = None
     before: str | None = None
     after: str | None = None
+
+
+def counted_noun(number: int, noun: str, plural: str | None = None) -> str:
+    """Return `1 error`, `1,200 errors`; `plural` is for an irregular noun."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"
 
 
 def excerpt(text: str, limit: int = FOUND_CHARACTERS) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from goop_mcp.validation.findings import counted_noun
 from goop_mcp.validation.tiers import tier_in_words, tiers_in_words
 
 __all__ = ["StaticFiles", "Templates", "visible"]
@@ -71,7 +72,7 @@ class Templates:
             "moment": _moment,
             "editable": _editable,
             "age": _age,
-            "noun": _noun,
+            "noun": counted_noun,
             "tier": tier_in_words,
             "tiers": tiers_in_words,
         }
@@ -131,8 +132,3 @@ def _age(seconds: int) -> str:
         if seconds >= least * size:
             return f"{seconds // size} {unit}"
     return f"{seconds} s"
-
-
-def _noun(number: int, noun: str) -> str:
-    """Return `1 report`, `1,200 reports`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.findings import Hit, Severity
+from goop_mcp.validation.findings import Hit, Severity, counted_noun
 from goop_mcp.validation.rules import CheckT, Example, RuleList
 
 __all__ = ["PROJECT_RULES", "ProjectFacts"]
@@ -340,8 +340,8 @@ def _drift_waves(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     # Before the first wave begins, the packages have not counted yet.
     if facts.waves_in_state != planned and (facts.waves_in_state or facts.current_wave):
         message = (
-            f"state.json counts {facts.waves_in_state} waves, BLUEPRINT.md has {planned};"
-            " BLUEPRINT.md counts"
+            f"state.json counts {counted_noun(facts.waves_in_state, 'wave')}, BLUEPRINT.md has"
+            f" {planned}; BLUEPRINT.md counts"
         )
         hits.append(
             Hit(
@@ -439,7 +439,8 @@ def _drift_unknown_task(facts: ProjectFacts, _expected: Expectations) -> list[Hi
     if left := len(unknown) - len(hits):
         hits.append(
             Hit(
-                message=f"{left:,} more tasks are recorded that BLUEPRINT.md does not have",
+                message=f"reports name {counted_noun(left, 'more task')} that BLUEPRINT.md does not"
+                " have",
                 path="BLUEPRINT.md",
             )
         )

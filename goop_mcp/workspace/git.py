@@ -425,7 +425,7 @@ def _answer(
         writer.join()
 
     if late.is_set():
-        raise GitTooSlowError(f"git did not answer within {seconds:.2g} seconds")
+        raise GitTooSlowError(f"git did not answer within {seconds:.2g} s")
     if len(answer) > _MOST_ANSWERED:
         raise GitError("the repository has too many files to look at")
     if process.returncode != 0:

@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import Any
 
 from goop_mcp.routing.deviations import parse_deviations
-from goop_mcp.routing.messages import counted_noun
 from goop_mcp.routing.speckit_results import paths_of
 from goop_mcp.routing.views import OutcomeKind, PositionView, Question, ReportView
+from goop_mcp.validation.findings import counted_noun
 from goop_mcp.workflow.gates import GateFacts, GateName, judge_gate
 from goop_mcp.workflow.phases import Move, may_progress
 from goop_mcp.workspace.documents.blueprint import Blueprint

@@ -290,11 +290,11 @@ def test_limits_leave_out_and_say_so(tmp_path: Path) -> None:
         (tmp_path / f"{number}.jsonl").write_bytes(claude_session(LIE, HONEST, time=number))
     size = (tmp_path / "0.jsonl").stat().st_size
     limits = {
-        AuditLimits(transcripts=1): ("transcripts after 1 transcripts", 3),
+        AuditLimits(transcripts=1): ("transcripts after 1 transcript", 3),
         AuditLimits(all_bytes=2 * size): ("transcripts beyond 0", 2),
         AuditLimits(file_bytes=size - 1): ("transcripts of more than 0", 4),
         AuditLimits(messages=1): ("messages of very long transcripts", 4),
-        AuditLimits(seconds=-1): ("transcripts after -1 seconds", 4),
+        AuditLimits(seconds=-1): ("transcripts after -1 s", 4),
     }
     for limit, (reason, count) in limits.items():
         left = audited(tmp_path, limit).left_out

@@ -202,7 +202,7 @@ def test_of_a_folder_only_the_files_of_the_run_count(tmp_path: Path) -> None:
     results = read_result_file(folder, since=before)
 
     assert (numbers(results), results.stale) == ((1, 0, 0, 1), False)
-    assert results.notes == ("1 files of the folder are older than the run",)
+    assert results.notes == ("older than the run: 1 file of the folder",)
     assert read_result_file(folder, since=mark_result_files(folder)).stale
 
 

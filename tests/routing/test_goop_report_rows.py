@@ -428,7 +428,7 @@ def test_g6_the_steps_stand_in_the_order_in_which_the_protocol_reads() -> None:
     assert routed(report(), "goop_report").steps == (
         "status: COMPLETE",
         "blockers: none",
-        "CHRONICLE.md: 3 files, 1 commits",
+        "CHRONICLE.md: 3 files, 1 commit",
         "next action: goop-executor",
         "session boundary: same session",
     )

@@ -402,6 +402,14 @@ def test_each_command_that_a_person_confirms_has_the_call_of_its_step() -> None:
         )
 
 
+def test_one_must_have_is_singular(player: Player) -> None:
+    player.planned()
+    second = SPEC[SPEC.index("### MH2") : SPEC.index("## Amendment")]
+    player.write("SPEC.md", SPEC.replace(second, ""))
+    asked = player.step("lock_spec")
+    assert any("1 must-have, all traced to tasks" in line for line in asked.question)
+
+
 def test_a_must_have_without_a_task_is_not_locked(player: Player) -> None:
     player.planned()
     player.write("SPEC.md", SPEC.replace("**Traced To:** W1.T1\n", ""))

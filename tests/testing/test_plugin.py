@@ -43,7 +43,7 @@ def test_a_reply_that_was_never_asked_for_fails_the_test(pytester: pytest.Pytest
     )
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*1 replies of a scripted agent were never asked for*"])
+    result.stdout.fnmatch_lines(["*a scripted agent was never asked for 1 reply*"])
 
 
 def test_a_test_runs_once_for_each_reply_of_the_corpus(pytester: pytest.Pytester) -> None:

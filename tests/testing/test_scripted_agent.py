@@ -93,7 +93,7 @@ def test_an_agent_that_is_asked_too_often_says_so() -> None:
     agent = ScriptedAgent("one")
     agent.sync("Do it.")
 
-    with pytest.raises(ScriptEndedError, match="asked 2 times; the script has 1 replies"):
+    with pytest.raises(ScriptEndedError, match="asked 2 times; the script has 1 reply"):
         agent.sync("Again.")
 
 

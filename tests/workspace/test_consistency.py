@@ -251,7 +251,7 @@ def test_many_tasks_that_no_plan_has_are_named_in_part(files: ProjectFiles) -> N
     ]
 
     assert len(found) == 21
-    assert found[-1] == "179 more tasks are recorded that BLUEPRINT.md does not have"
+    assert found[-1] == "reports name 179 more tasks that BLUEPRINT.md does not have"
 
 
 def test_a_failed_check_keeps_a_task_open() -> None:

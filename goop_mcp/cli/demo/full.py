@@ -162,7 +162,7 @@ def _summary(position: ProjectPosition) -> str:
     parts = [
         f"round {position.round}{'' if position.is_open else ', closed'}",
         f"phase {position.phase}",
-        f"{len(position.done)} of {len(position.planned)} tasks done" if position.planned else "",
+        f"tasks done: {len(position.done)} of {len(position.planned)}" if position.planned else "",
         f"next {position.next}",
     ]
     return " · ".join(filter(None, parts))

@@ -8,7 +8,6 @@ import click
 from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.memory.calls import FORMAT, NOT_DONE, present, with_store
 from goop_mcp.cli.options import WrongCallError
-from goop_mcp.cli.rendering.finding import counted
 from goop_mcp.cli.rendering.memories import render_import
 from goop_mcp.cli.streams import complain, counting, emit, standard_input
 from goop_mcp.memory.import_export.importing import MOST_LISTED, ExchangeFormat, import_memories
@@ -19,6 +18,7 @@ from goop_mcp.memory.repository import all_memories
 from goop_mcp.services.user_files import STDIN, read_lines, write_file
 from goop_mcp.store.interface import Store
 from goop_mcp.store.records import StoredMemory
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = ["export", "import_command"]
 
@@ -76,7 +76,7 @@ def export(
             emit(some)
     else:
         write_file(file, document, force=force)
-        complain(f"{counted(written, 'memory', 'memories')} written to {file}")
+        complain(f"{counted_noun(written, 'memory', 'memories')} written to {file}")
 
     return 0
 

@@ -12,7 +12,7 @@ from goop_mcp.services.check_files import CheckedFile
 from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.findings import Finding, Repair, Severity
 
-__all__ = ["counted", "file_name", "render_findings"]
+__all__ = ["file_name", "render_findings"]
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _WIDEST = 100
@@ -44,11 +44,6 @@ def render_findings(
 def file_name(checked: CheckedFile) -> str:
     """Return the name of the file for output."""
     return "<stdin>" if checked.file == STDIN else shown(checked.file)
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return `number` with `noun` in the singular or plural; `plural` is for an irregular noun."""
-    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
 class _SourceLines:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from goop_mcp import services
-from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
+from goop_mcp.cli.rendering.finding import file_name, render_findings
 from goop_mcp.services.check_files import RepairedFile
-from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.findings import Severity, counted_noun
 
 __all__ = ["render_repair_notes", "render_repairs"]
 
@@ -20,7 +20,7 @@ def render_repair_notes(outcome: RepairedFile, *, width: int | None = None) -> s
     verdict = checked.verdict
     if outcome.repaired is None:
         findings = verdict.of_severity(Severity.ERROR)
-        last = f"rejected, nothing is printed: {counted(len(findings), 'error')}\n{_WHY}"
+        last = f"rejected, nothing is printed: {counted_noun(len(findings), 'error')}\n{_WHY}"
     elif outcome.kept:
         findings, last = (), _KEPT
     else:
@@ -54,4 +54,4 @@ def render_repairs(
     ]
     counts = ", ".join(f"{number:,} {what}" for number, what in numbers if number)
 
-    return "\n".join([*blocks, f"{counted(len(outcomes) + unread, 'file')}: {counts}\n"])
+    return "\n".join([*blocks, f"{counted_noun(len(outcomes) + unread, 'file')}: {counts}\n"])

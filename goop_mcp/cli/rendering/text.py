@@ -4,10 +4,10 @@ from typing import Literal, TypeAlias
 
 import click
 
-from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
+from goop_mcp.cli.rendering.finding import file_name, render_findings
 from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.services.check_files import FileVerdicts
-from goop_mcp.validation.findings import Severity, excerpt
+from goop_mcp.validation.findings import Severity, counted_noun, excerpt
 from goop_mcp.validation.tiers import tiers_in_words
 from goop_mcp.validation.verdict import Verdict
 
@@ -38,7 +38,7 @@ def render_text(
         findings = [each for each in verdict.findings if each.severity in SHOWN[detail]]
         blocks += render_findings(checked, findings, width=width)
         if verdict.omitted and findings:
-            blocks.append(f"… and {counted(verdict.omitted, 'more finding')}\n")
+            blocks.append(f"… and {counted_noun(verdict.omitted, 'more finding')}\n")
         # Errors may be about another envelope than the reader looks at.
         if len(verdict.candidates) > 1 and detail != "quiet":
             rows = [
@@ -65,7 +65,9 @@ def render_text(
                 found[finding.severity] += 1
 
         counts = ", ".join(_counts(found, detail))
-        blocks.append(f"{files:,} files: {total}" + (f"; {counts}\n" if counts else "\n"))
+        blocks.append(
+            f"{counted_noun(files, 'file')}: {total}" + (f"; {counts}\n" if counts else "\n")
+        )
 
     if detail != "quiet":
         # All files are judged by the settings of one project, so that the notes are the same.
@@ -96,7 +98,7 @@ def _summary(name: str, verdict: Verdict, detail: Detail) -> str:
 
 
 def _counts(numbers: dict[Severity, int], detail: Detail) -> list[str]:
-    counts = [counted(number, each.value) for each, number in numbers.items() if number]
+    counts = [counted_noun(number, each.value) for each, number in numbers.items() if number]
     if detail != "verbose" and numbers[Severity.INFO]:
         counts[-1] += " (-v shows them)"
     return counts

@@ -17,6 +17,7 @@ from goop_mcp.memory.import_export.entries import (
     values_of,
 )
 from goop_mcp.store.records import StoredMemory
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = ["read_markdown", "write_markdown"]
 
@@ -148,6 +149,8 @@ def _report(strays: Lines, unread: list[LineRemark]) -> None:
     if written:
         unread.append(
             LineRemark(
-                written[0], f"{len(written)} lines outside of a memory's fields and fence left out"
+                written[0],
+                f"{counted_noun(len(written), 'line')} outside of a memory's fields and fence left"
+                " out",
             )
         )

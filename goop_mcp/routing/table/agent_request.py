@@ -6,7 +6,7 @@ from goop_mcp.messages import decision_required, notice
 from goop_mcp.protocols.agent_request.gate_messages import FAILED, no_block_warning, refusal
 from goop_mcp.routing.counting import counted
 from goop_mcp.routing.decision import Action, DecisionFields, SessionResult
-from goop_mcp.routing.messages import counted_noun, named, render_blockers
+from goop_mcp.routing.messages import named, render_blockers
 from goop_mcp.routing.row import RoutingInput, RowList
 from goop_mcp.routing.sessions import (
     cycle_through,
@@ -17,7 +17,7 @@ from goop_mcp.routing.sessions import (
     open_sessions,
 )
 from goop_mcp.routing.views import OutcomeKind
-from goop_mcp.validation.findings import Finding, Severity, excerpt
+from goop_mcp.validation.findings import Finding, Severity, counted_noun, excerpt
 
 __all__ = ["ROWS"]
 

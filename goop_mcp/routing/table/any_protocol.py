@@ -8,7 +8,6 @@ from goop_mcp.routing.counting import another_try, counted
 from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.messages import (
     checks_without_result,
-    counted_noun,
     failed_checks,
     named,
     render_blockers,
@@ -17,7 +16,7 @@ from goop_mcp.routing.messages import (
 from goop_mcp.routing.row import ANY, RoutingInput, Row, RowList
 from goop_mcp.routing.views import OutcomeKind
 from goop_mcp.validation.feedback import compose_feedback
-from goop_mcp.validation.findings import Finding, Severity, excerpt
+from goop_mcp.validation.findings import Finding, Severity, counted_noun, excerpt
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 from goop_mcp.workflow.gates import GATES, GateName
 

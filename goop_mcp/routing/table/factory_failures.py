@@ -7,7 +7,6 @@ from goop_mcp.messages import Choice, decision_required, notice
 from goop_mcp.routing.counting import another_try, counted
 from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.messages import (
-    counted_noun,
     named,
     render_blockers,
     render_fix,
@@ -15,7 +14,7 @@ from goop_mcp.routing.messages import (
 )
 from goop_mcp.routing.row import RoutingInput, RowList
 from goop_mcp.routing.views import OutcomeKind, Question
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.findings import counted_noun, excerpt
 
 __all__ = ["ROWS"]
 

@@ -6,7 +6,6 @@ from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.messages import (
     ask_for_results,
     checks_without_result,
-    counted_noun,
     named,
     render_blockers,
     render_notice,
@@ -14,7 +13,7 @@ from goop_mcp.routing.messages import (
 )
 from goop_mcp.routing.row import RoutingInput, RowList
 from goop_mcp.routing.views import OutcomeKind, Question
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.findings import counted_noun, excerpt
 
 __all__ = ["ROWS"]
 

@@ -7,7 +7,6 @@ from goop_mcp.routing.counting import another_try, counted
 from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.feedback_context import compose_feedback_context
 from goop_mcp.routing.messages import (
-    counted_noun,
     named,
     render_blockers,
     render_fix,
@@ -18,7 +17,7 @@ from goop_mcp.routing.recovery import effective_strategy
 from goop_mcp.routing.row import RoutingInput, RowList
 from goop_mcp.routing.table.speckit_agents import can_start
 from goop_mcp.routing.views import Issue, OutcomeKind, Question
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.findings import counted_noun, excerpt
 
 __all__ = ["ROWS"]
 

@@ -67,7 +67,7 @@ def _render_next(case: RoutingInput, fields: DecisionFields) -> str:
 
 def _render_unfinished(case: RoutingInput, _fields: DecisionFields) -> str:
     done, total = _count(case, "tasks_completed"), _count(case, "tasks_total")
-    words = f"{done:g} of {total:g} tasks are done" if total else "not every task is done"
+    words = f"tasks done: {done:g} of {total:g}" if total else "not every task is done"
     return progress(phase="implement", in_progress=[], remarks=[f"{words}; implement continues"])
 
 

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from goop_mcp.server.clients import ClientCounter
 from goop_mcp.server.http.error_responses import rpc_refusal
 from goop_mcp.server.http.principal import client_of
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = ["MOST_OF_A_CLIENT", "SessionLimit"]
 
@@ -56,8 +57,8 @@ class SessionLimit:
             answer = rpc_refusal(
                 503,
                 INTERNAL_ERROR,
-                f"this client has {self._most:,} sessions open, which is its share; end those that"
-                " are not needed any more with DELETE, or try again later",
+                f"this client has {counted_noun(self._most, 'session')} open, which is its share;"
+                " end those that are not needed any more with DELETE, or try again later",
                 headers={"Retry-After": "60"},
             )
             await answer(scope, receive, send)

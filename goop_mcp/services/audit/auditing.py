@@ -17,6 +17,7 @@ from goop_mcp.services.audit.places import Found
 from goop_mcp.services.audit.results import Audit, AuditLimits, Case
 from goop_mcp.services.audit.sources import Source
 from goop_mcp.services.transcripts import TranscriptError, open_transcript
+from goop_mcp.validation.findings import counted_noun
 
 __all__ = ["audit"]
 
@@ -82,9 +83,9 @@ class _Auditor:
     def run(self, sources: Iterable[Source]) -> Audit:
         for number, source in enumerate(sources):
             if number >= self._limits.transcripts:
-                self._leave_out(f"after {self._limits.transcripts:,} transcripts")
+                self._leave_out(f"after {counted_noun(self._limits.transcripts, 'transcript')}")
             elif time.monotonic() > self._give_up:
-                self._leave_out(f"after {self._limits.seconds:g} seconds")
+                self._leave_out(f"after {self._limits.seconds:g} s")
             elif self._read + source.size > self._limits.all_bytes:
                 self._leave_out(f"beyond {_size(self._limits.all_bytes)} in all")
             else:

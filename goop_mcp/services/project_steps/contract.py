@@ -23,6 +23,7 @@ from goop_mcp.services.project_steps.replanning import (
 )
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep
+from goop_mcp.validation.findings import counted_noun
 from goop_mcp.workflow.gates import GateName
 from goop_mcp.workspace.consistency import changed_lines
 from goop_mcp.workspace.documents.spec_edits import add_amendment, set_lock
@@ -122,7 +123,9 @@ def lock_spec(stage: Stage) -> Plan | NotDone:
     locked = set_lock(text, locked=True, now=stage.now)
     digest = sha256(text.encode())
     name = project.name or "the project"
-    must_haves = len(project.spec.must_haves) if project.spec is not None else 0
+    must_haves = counted_noun(
+        len(project.spec.must_haves) if project.spec is not None else 0, "must-have"
+    )
     keeps: dict[tuple[str, KeptStep], str] = {(SPEC, "lock"): locked}
     for document in (BLUEPRINT, REQUIREMENTS):
         # Servers without the folder show the documents that the gates were judged by.
@@ -135,7 +138,7 @@ def lock_spec(stage: Stage) -> Plan | NotDone:
                 gate_passed(),
                 notice(
                     "Specification Locked",
-                    f"SPEC.md {digest[:_DIGITS]} is locked: {must_haves} must-haves, all traced.",
+                    f"SPEC.md {digest[:_DIGITS]} is locked: {must_haves}, all traced.",
                     "Next: /goop-execute",
                 ),
             ]
@@ -146,7 +149,7 @@ def lock_spec(stage: Stage) -> Plan | NotDone:
         asks=StepQuestion(
             lines=question_lines(
                 f"Lock the specification of {name}?",
-                f"SPEC.md {digest[:_DIGITS]}: {must_haves} must-haves, all traced to tasks.",
+                f"SPEC.md {digest[:_DIGITS]}: {must_haves}, all traced to tasks.",
                 f"Read it in {project.paths[SPEC]}",
             ),
             choices=("lock", "do not lock"),

@@ -24,6 +24,7 @@ from goop_mcp.services.project_steps.replanning import (
 from goop_mcp.services.state_block import gate_ahead, next_command
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep, StoredReport
+from goop_mcp.validation.findings import counted_noun
 from goop_mcp.workflow.commands import usual_next_of_phase
 from goop_mcp.workflow.gates import GATES, GateName, judge_gate
 from goop_mcp.workflow.phases import MOVES, PHASES, Move, MoveKind, weigh_move
@@ -191,7 +192,9 @@ def skip_gate(stage: Stage) -> Plan | NotDone:
 
     # A dialog shows a hundred characters; a list that is cut would hide what is skipped.
     missing = f"Missing: {'; '.join(gate.missing)}"
-    several = f"Missing: {len(gate.missing)} conditions, which goop-mcp status lists"
+    several = (
+        f"Missing: {counted_noun(len(gate.missing), 'condition')}, which goop-mcp status lists"
+    )
     skipped = judge_gate(name, stage.snapshot.facts, bypass=bypass)
     if not skipped.passed:
         return NotDone(

@@ -8,7 +8,6 @@ from datetime import datetime
 from goop_mcp.errors import IllegalMoveError, WorkspaceError
 from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact
-from goop_mcp.routing.messages import counted_noun
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_steps.model import (
     MOST_OF_A_REASON,
@@ -24,7 +23,7 @@ from goop_mcp.services.session_sources import session_sources
 from goop_mcp.services.state_block import gate_ahead, next_command
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptDocument, NewEvent
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.findings import counted_noun, excerpt
 from goop_mcp.workspace.checkpoints import Checkpoint, read_checkpoint, read_checkpoints
 from goop_mcp.workspace.file_changes import CHECKPOINT, GuardedWrite, plan_checkpoint
 from goop_mcp.workspace.json_text import JsonDefect, parse_object

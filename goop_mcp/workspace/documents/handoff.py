@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from goop_mcp.messages.quoting import cell, code, inert, line, paragraph
+from goop_mcp.validation.findings import counted_noun
 from goop_mcp.workspace.documents.markdown import Line, Section, fields, items, prose, read_markdown
 from goop_mcp.workspace.documents.status_markers import without_checkbox
 
@@ -234,7 +235,7 @@ def _bullets(texts: Sequence[str]) -> str:
     # The newest are last, and matter most to the one who goes on.
     listed = [f"- {text}" for text in texts[-_MOST_LISTED:]]
     if len(texts) > _MOST_LISTED:
-        listed.insert(0, f"- {len(texts) - _MOST_LISTED} earlier ones")
+        listed.insert(0, f"- {counted_noun(len(texts) - _MOST_LISTED, 'earlier one')}")
     return "\n".join(listed) or _NONE
 
 

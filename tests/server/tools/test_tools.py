@@ -130,7 +130,7 @@ def test_text_of_an_accepted_report_names_each_repair_and_each_warning_once(
     assert "(xml/unescaped)" in lines[repairs + 1]
     assert "(envelope/not-at-end)" in lines[warnings + 1]
     assert lines[5:] == [
-        "omitted: 1 findings",
+        "omitted: 1 finding",
         "left out (detail=full has it): envelope, candidates, repaired_text",
     ]
     check_against_schema(result, connection.tools()["validate_report"])

@@ -12,7 +12,7 @@ from goop_mcp.protocols.factory.claims import (
 from goop_mcp.protocols.factory.model import CriticVerdict, Reply, Status
 from goop_mcp.validation.check_texts import TextFlaw, admitted_in, summary_failure
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.findings import Hit, Severity, excerpt
+from goop_mcp.validation.findings import Hit, Severity, counted_noun, excerpt
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.rules import Example, Problem, RuleList
 from goop_mcp.validation.stated_failures import judge_check, stated_failure, stated_in_summary
@@ -127,7 +127,9 @@ def _success_with_questions(reply: Reply, _expected: Expectations) -> Hit | None
     if not questions:
         return None
 
-    message = f"status is success, and {len(questions)} questions are open; expected none"
+    message = (
+        f"status is success, and {counted_noun(len(questions), 'question')} open; expected none"
+    )
     return Hit(
         message=message, path="/questions", found=excerpt(questions[0].question or "") or None
     )

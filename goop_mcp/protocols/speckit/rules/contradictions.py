@@ -233,7 +233,7 @@ def _criterion_contradicts_status(response: Response, _expected: Expectations) -
 
             passed, total = number(result, "tests_passed"), number(result, "tests_total")
             if passed is not None and total is not None and passed < total:
-                what = f"completion_percentage is 100, but {passed:g} of {total:g} tests passed"
+                what = f"completion_percentage is 100, but tests passed: {passed:g} of {total:g}"
                 parts.append((what, "tests_passed", f"{passed:g}"))
         case "review":
             compliance = section(result, "constitution_compliance")

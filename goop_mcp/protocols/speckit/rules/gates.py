@@ -30,7 +30,7 @@ def _left_over(response: Response) -> Hit | None:
         if left is None or left <= 0:
             return None
         return Hit(
-            message=f"status is success, but {left:g} ambiguities remain",
+            message=f"status is success, but ambiguities remain: {left:g}",
             path="/result/remaining_ambiguities",
             found=f"{left:g}",
         )
