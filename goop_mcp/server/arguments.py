@@ -215,7 +215,8 @@ def argument_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
     unknown = [name for name in arguments if name not in known]
     if len(unknown) > _MOST_UNKNOWN:
         return [
-            f"{counted_noun(len(unknown), 'argument')} unknown to {tool.name}, "
+            f"{counted_noun(len(unknown), 'argument')}"
+            f" {'is' if len(unknown) == 1 else 'are'} unknown to {tool.name}, "
             f"which takes {', '.join(listed) or 'none'}: send only those"
         ]
 
