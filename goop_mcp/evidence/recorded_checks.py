@@ -359,8 +359,8 @@ class _Judge:
         )
         more = len(missing) - _MOST_TESTS
         message = (
-            f"{counted_noun(len(missing), 'test')} that passed when the task began did not run in"
-            f" {run.id}: {shown}" + (f" and {more} more" if more > 0 else "")
+            f"{counted_noun(len(missing), 'test')} that passed when the task began did not run, or"
+            f" only in part, in {run.id}: {shown}" + (f" and {more} more" if more > 0 else "")
         )
         yield self._problem(TESTS_REMOVED, message)
 

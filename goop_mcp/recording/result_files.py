@@ -1,9 +1,9 @@
 """Result files of test runners: JUnit XML, CTRF, TAP, and coverage totals of LCOV and Cobertura.
 
 A second witness next to the exit code. Every number is counted from the single test cases or lines,
-because the totals that writers put at the top are often wrong: pytest 9 writes tests="14" over
-eleven test cases. The files come from programs that an agent may have written, so that size, depth
-and count are bounded, and XML is parsed without DTD and entities.
+because the totals that writers put at the top are often wrong: pytest 9 counts each subtest, and
+jest-junit no test that is to do. The files come from programs that an agent may have written, so
+that size, depth and count are bounded, and XML is parsed without DTD and entities.
 """
 
 import os
@@ -78,9 +78,10 @@ class TestResults:
 
     The names are `suite > name`, in the order of the file; `failed_names` has the errors as well.
     `names_whole` is False where a file has more than 50,000 test cases, of which the first are
-    kept. `stale` is whether the file is older than the run. `incomplete` says in one clause why the
-    file does not hold the whole run, such as a missing plan; "" if it does. `notes` are remarks for
-    people, such as totals in the header that differ.
+    kept, and where it does not say which of those that passed are only to do. `stale` is whether
+    the file is older than the run. `incomplete` says in one clause why the file does not hold the
+    whole run, such as a missing plan; "" if it does. `notes` are remarks for people, such as totals
+    in the header that differ.
     """
 
     # Pytest would collect a class of this name in each test module that imports it.
@@ -318,16 +319,16 @@ def _counted(kind: ResultKind, found: CaseList) -> TestResults:
 
     return TestResults(
         kind=kind,
-        passed=counted["passed"],
+        passed=counted["passed"] - found.unnamed_to_do,
         failed=counted["failed"],
         errors=counted["error"] + found.other_errors,
-        skipped=counted["skipped"],
+        skipped=counted["skipped"] + found.unnamed_to_do,
         flaky=flaky,
         repeated=repeated,
         passed_names=tuple(names["passed"]),
         failed_names=(*names["failed"], *names["error"]),
         skipped_names=tuple(names["skipped"]),
-        names_whole=len(found.cases) <= _MOST_NAMES,
+        names_whole=len(found.cases) <= _MOST_NAMES and not found.unnamed_to_do,
         incomplete=found.incomplete,
         notes=notes,
     )

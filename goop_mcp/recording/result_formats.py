@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -34,12 +35,14 @@ class Case(NamedTuple):
 class CaseList:
     """The test cases of one file, in order.
 
-    `other_errors` is the number of errors outside of any test case. `incomplete` says why the file
+    `other_errors` is the number of errors outside of any test case. `unnamed_to_do` of those that
+    passed are tests to do, which their file does not tell apart. `incomplete` says why the file
     does not hold the whole run, "" if it does. `header_count` is how many tests its header claims.
     """
 
     cases: list[Case] = field(default_factory=list)
     other_errors: int = 0
+    unnamed_to_do: int = 0
     incomplete: str = ""
     header_count: int | None = None
 
@@ -69,6 +72,53 @@ _FLAKY: Final = frozenset({"flakyFailure", "flakyError"})
 _ROOTS: Final = frozenset({"testsuites", "testsuite"})
 # node:test lists each file without tests as one that passed, by its absolute path.
 _FILE_AS_TEST: Final = re.compile(r"(?:/|[A-Za-z]:[\\/])[^\n]{0,280}\.[cm]?[jt]sx?")
+# Only a clock that counts parts of a millisecond never measures 0 seconds.
+_FINE_TIME: Final = re.compile(r"\d{1,9}\.\d{5,20}")
+
+
+@dataclass(slots=True)
+class _JUnitSuite:
+    """One <testsuite> while it is read.
+
+    `bare` are the indexes of cases without a mark and with the time 0, `last_timed` that of the
+    last case with another time, -1 for none, and `fine` whether one was below a millisecond.
+    """
+
+    attributes: dict[str, str]
+    written: Counter[Outcome] = field(default_factory=Counter)
+    bare: list[int] = field(default_factory=list)
+    last_timed: int = -1
+    fine: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.attributes.get("name", "")
+
+    def add(self, index: int, case: dict[str, str], outcome: Outcome) -> None:
+        self.written[outcome] += 1
+        time = case.get("time", "")
+        if time != "0":
+            self.last_timed = index
+            self.fine = self.fine or _FINE_TIME.fullmatch(time) is not None
+        elif outcome == "passed":
+            self.bare.append(index)
+
+    @property
+    def to_do(self) -> int:
+        """How many of `bare` are tests to do: jest-junit counts them in no number of the suite."""
+        counts = [self.attributes.get(each, "") for each in ("tests", "failures", "skipped")]
+        if not all(each.isdecimal() and len(each) <= _DIGITS for each in counts):
+            return 0
+
+        tests, failures, skipped = map(int, counts)
+        more = self.written.total() - tests
+        agree = (failures, skipped) == (self.written["failed"], self.written["skipped"])
+        return more if agree and 0 < more <= len(self.bare) else 0
+
+    @property
+    def not_begun(self) -> list[int]:
+        """The `bare` after every case that was timed, as vitest writes those it did not begin."""
+        return [each for each in self.bare if each > self.last_timed] if self.fine else []
 
 
 class _JUnitTarget:
@@ -77,9 +127,10 @@ class _JUnitTarget:
     def __init__(self) -> None:
         self.found = CaseList()
         self._path: list[str] = []
-        self._suites: list[str] = []
+        self._suites: list[_JUnitSuite] = []
         self._case: dict[str, str] | None = None
         self._marks: set[str] = set()
+        self._not_begun: list[int] = []
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         above = self._path[-1] if self._path else ""
@@ -94,14 +145,17 @@ class _JUnitTarget:
             if len(self._path) == 1 and count.isdecimal() and len(count) <= _DIGITS:
                 self.found.header_count = int(count)
 
-            self._suites.append(attributes.get("name", "") if name == "testsuite" else "")
+            self._suites.append(_JUnitSuite(attributes if name == "testsuite" else {}))
 
         elif name == "testcase" and self._case is None:
             self._case = attributes
             self._marks.clear()
 
         elif above == "testcase":
-            self._marks.add(name)
+            # node:test marks a test to do as skipped and lists its failure all the same. pytest
+            # lists the marks of all subtests, of which one was skipped and another failed.
+            to_do = name == "skipped" and attributes.get("type") == "todo"
+            self._marks.add("todo" if to_do else name)
 
         elif above in _ROOTS and name in {"error", "failure"}:
             # A suite that could not be set up has no test case to put it on.
@@ -110,33 +164,58 @@ class _JUnitTarget:
     def end(self, name: str) -> None:
         self._path.pop()
         if name in _ROOTS:
-            self._suites.pop()
+            self._end_suite(self._suites.pop())
         elif name == "testcase" and self._case is not None and "testcase" not in self._path:
             self._add(self._case)
             self._case = None
+
+    def _end_suite(self, suite: _JUnitSuite) -> None:
+        to_do = suite.to_do
+        if to_do == 0:
+            self._not_begun += suite.not_begun
+        elif to_do == len(suite.bare):
+            self._skip(suite.bare)
+        else:
+            # Quick tests have the time 0 as well: the number is known, the names are not.
+            self.found.unnamed_to_do += to_do
+
+        if not self._path and any(each.outcome == "failed" for each in self.found.cases):
+            # Of a run without a failure nothing says that it was stopped.
+            self._skip(self._not_begun)
+            if self._not_begun:
+                count = len(self._not_begun)
+                self.found.incomplete = f"the run stopped before {count} of its tests began"
+
+    def _skip(self, indexes: list[int]) -> None:
+        for index in indexes:
+            self.found.cases[index] = self.found.cases[index]._replace(outcome="skipped")
 
     def _add(self, case: dict[str, str]) -> None:
         name = case.get("name", "")
         state = {case.get("status", "").lower(), case.get("result", "").lower()}
         marks = self._marks
 
-        # node:test marks a test to do as skipped and lists its failure all the same.
         outcome: Outcome = "passed"
-        if "skipped" in marks or state & _NOT_RUN:
+        if "todo" in marks:
             outcome = "skipped"
         elif "error" in marks:
             outcome = "error"
         elif "failure" in marks or marks & _RERUN or state & _NOT_PASSED:
             outcome = "failed"
+        elif "skipped" in marks or state & _NOT_RUN:
+            outcome = "skipped"
         elif case.get("classname") == "test" and _FILE_AS_TEST.fullmatch(name):
             return
 
         # Some writers repeat the name as the class, or write "test" for every class.
         owner = case.get("classname", "")
         if owner in {"", "test", name}:
-            owner = _BETWEEN.join(each for each in self._suites if each) if owner != name else ""
+            owners = [each.name for each in self._suites if each.name]
+            owner = _BETWEEN.join(owners) if owner != name else ""
 
         full_name = f"{owner}{_BETWEEN}{name}" if owner else name
+        if self._suites:
+            self._suites[-1].add(len(self.found.cases), case, outcome)
         self.found.add(full_name, outcome, flaky=bool(marks & _FLAKY))
 
 

@@ -23,7 +23,7 @@ from goop_mcp.evidence.recorded_runs import MOST_TAIL_BYTES
 from goop_mcp.recording.result_files import read_coverage_file
 from goop_mcp.services.run_statements import PREDICATE_TYPE, STATEMENT_TYPE
 from tests.postgres import Database
-from tests.recording.played import Player
+from tests.recording.played import PYTEST, Player
 from tests.recording.repositories import Work
 from tests.repository import ROOT
 
@@ -505,6 +505,36 @@ def test_a_result_file_is_a_second_witness(player: Player, content: str, shown: 
     options = ["--junit", f"{player.state}/out.xml"]
     done = player.goop("run", "--name", "tests", *options, "--", *writes(player, content))
     assert f"tests {shown}" in done.stderr
+
+
+SUBTESTS = """
+import pytest
+
+
+def test_passes(): ...
+
+
+def test_skips_a_part(subtests):
+    with subtests.test("a"):
+        pytest.skip("not here")
+
+
+def test_skips(): pytest.skip("not here")
+"""
+
+
+def test_counts_that_pytest_printed_for_subtests_are_those_of_its_file(player: Player) -> None:
+    player.work.write("tests/test_parts.py", SUBTESTS)
+    options = ["--name", "tests", "--junit", f"{player.state}/out.xml"]
+    done = player.goop(
+        "run", *options, "--", *PYTEST, "tests/test_parts.py", f"--junitxml={options[3]}"
+    )
+    assert "2 passed, 2 skipped in " in done.stdout, done.stdout
+    assert "tests passed (1 run, 2 skipped)" in done.stderr
+
+    assert player.judge('<check name="tests" passed="true">2 passed, 2 skipped</check>').rules == {}
+    judged = player.judge('<check name="tests" passed="true">4 passed, 2 skipped</check>')
+    assert judged.rules == {"counts-differ": "warning"}
 
 
 def test_a_result_file_of_before_the_run_is_stale(player: Player) -> None:

@@ -102,10 +102,21 @@ REAL = [
     # node lists a file without tests as a test that passed.
     ("node-nothing.xml", (0, 0, 0, 0), 0, 0),
     ("node-nothing.tap", (0, 0, 0, 0), 0, 0),
+    # It lists the marks of all subtests with their test.
+    ("pytest-subtests.xml", (1, 5, 1, 5), 0, 0),
     # jest-junit lists a test to do as one that passed, and leaves out the file that did not load.
-    ("jest.xml", (3, 1, 0, 1), 0, 0),
+    ("jest.xml", (2, 1, 0, 2), 0, 0),
+    ("jest-todo.xml", (1, 1, 0, 3), 0, 0),
+    ("jest-quick.xml", (6, 0, 0, 1), 0, 0),
+    ("jest-import.xml", (1, 0, 0, 0), 0, 0),
     ("jest.ctrf.json", (2, 1, 0, 2), 0, 0),
     ("vitest.xml", (2, 1, 0, 2), 0, 0),
+    # vitest lists a test that it did not begin as one that passed.
+    ("vitest-bail.xml", (1, 1, 0, 4), 0, 0),
+    ("vitest-bail-concurrent.xml", (1, 1, 0, 1), 0, 0),
+    # It has no place for an error after the end of its test; the exit status is 1.
+    ("vitest-late-error.xml", (2, 0, 0, 0), 0, 0),
+    ("playwright-import.xml", (0, 0, 0, 0), 0, 0),
     ("vitest.tap", (2, 1, 0, 2), 0, 0),
     ("vitest-flat.tap", (2, 1, 0, 2), 0, 0),
     ("mocha-xunit.xml", (2, 2, 0, 2), 0, 0),
@@ -126,7 +137,17 @@ REAL = [
     ("by_hand/plan_last.tap", (1, 0, 0, 2), 0, 0),
     ("by_hand/hook_failed.tap", (2, 0, 1, 0), 0, 0),
 ]
-PASSED = {"pytest-rerun.xml", "perl.tap", "gtest.xml", "gradle_retry.xml", "plan_last.tap"}
+PASSED = {
+    "pytest-rerun.xml",
+    "jest-quick.xml",
+    # Files of runs that failed: only the exit status says so.
+    "jest-import.xml",
+    "vitest-late-error.xml",
+    "perl.tap",
+    "gtest.xml",
+    "gradle_retry.xml",
+    "plan_last.tap",
+}
 
 
 @pytest.mark.parametrize(("name", "expected", "flaky", "repeated"), REAL, ids=[r[0] for r in REAL])
@@ -138,8 +159,67 @@ def test_counts_are_those_of_the_test_cases(
     assert numbers(results) == expected
     assert (results.flaky, results.repeated) == (flaky, repeated)
     assert results.is_passed is (name.rpartition("/")[2] in PASSED), results.why_not_passed
-    assert len(results.passed_names) == results.passed
-    assert len(results.skipped_names) == results.skipped
+    assert results.names_whole is (name != "jest-quick.xml")
+    if results.names_whole:
+        assert len(results.passed_names) == results.passed
+        assert len(results.skipped_names) == results.skipped
+
+
+def test_a_failed_subtest_outranks_a_skipped_one_and_a_test_to_do_outranks_both() -> None:
+    subtests = read_result_file(FILES / "pytest-subtests.xml")
+    assert subtests.failed_names == (
+        "test_it > test_skips_then_fails",
+        "test_it > test_fails_then_is_skipped",
+        "test_it > test_strict",
+        "test_it > test_xfails_then_fails",
+        "test_it.OfUnittest > test_skips_then_fails",
+        "test_it > test_skipped_then_teardown",
+    )
+    # The header counts reports of subtests as well, which is no contradiction.
+    assert subtests.notes == ()
+    assert "todo that fails" in read_result_file(FILES / "node.xml").skipped_names
+
+
+def test_tests_that_did_not_run_are_not_among_those_that_passed() -> None:
+    stopped = read_result_file(FILES / "vitest-bail.xml")
+    assert stopped.passed_names == ("a.test.mjs > zero",)
+    assert stopped.incomplete == "the run stopped before 2 of its tests began"
+    # A comparison would name tests as removed that a failure prevented.
+    assert removed_tests(read_result_file(FILES / "vitest.xml"), stopped) is None
+    assert read_result_file(FILES / "vitest.xml").incomplete == ""
+
+    to_do = read_result_file(FILES / "jest-todo.xml")
+    assert (to_do.passed_names, to_do.names_whole) == ((" two",), True)
+    assert to_do.skipped_names == (" three", " four", " only")
+
+    # Quick tests have the time 0 too: how many are to do is known, and which is not.
+    quick = read_result_file(FILES / "jest-quick.xml")
+    assert (quick.is_passed, quick.names_whole) == (True, False)
+    assert removed_tests(quick, to_do) is None
+
+
+@pytest.mark.parametrize(
+    ("suite", "times", "expected"),
+    [
+        # Every test ran: no number of the suite leaves one out, or no failure stopped the run.
+        ('tests="2" failures="0" skipped="0"', ("0", "0"), 2),
+        ('tests="2" failures="0" skipped="0"', ("0.00012345", "0"), 2),
+        # Numbers that contradict the cases say nothing.
+        ('tests="0" failures="0" skipped="3"', ("0", "0"), 2),
+        ('tests="many" failures="0" skipped="0"', ("0", "0"), 2),
+        ('tests="1" failures="0" skipped="0"', ("0.001", "0.001"), 2),
+        ('tests="1" failures="0" skipped="0"', ("0.001", "0"), 1),
+    ],
+)
+def test_only_what_the_file_shows_makes_a_passed_test_one_to_do(
+    suite: str, times: tuple[str, str], expected: int
+) -> None:
+    cases = "".join(
+        f'<testcase name="t{time}{at}" time="{time}"/>' for at, time in enumerate(times)
+    )
+    content = f"<testsuites><testsuite {suite}>{cases}</testsuite></testsuites>".encode()
+
+    assert read_result_file(content).passed == expected
 
 
 def test_every_sample_is_tested() -> None:
