@@ -223,6 +223,8 @@ def end_of(started: StartedPart, row: ProgramRow, kind: str) -> Ended:
             outcome = "failed"
         elif counted and summary.nothing_ran:
             outcome = "nothing"
+        elif counted and summary.outside:
+            why = f"its output shows {summary.failure!r}"
         elif not (why := _why_no_proof(started, row, kind)):
             outcome = "passed"
 

@@ -5,7 +5,7 @@ anything: a log of failed logins, a quoted older run, another program of the sam
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -125,6 +125,12 @@ _FAILED: Final = {
 }
 """Lines that show a failure without a count."""
 
+_OUTSIDE: Final = {
+    "jest": r"Test Suites: +[1-9]\d* failed",
+    "vitest": r"(?:Test Files  [1-9]\d* failed|Errors  [1-9]\d* error)",
+}
+"""Lines that show a failure outside of any test, of which no count and no result file has one."""
+
 _NOTHING: Final = {
     "jest": "No tests found",
     "vitest": "No test files found",
@@ -183,6 +189,7 @@ class Summary(NamedTuple):
     """What a program's summary says; `failure` is the part that shows a failure, None if none.
 
     `seen` is whether there is a summary at all. `names` are those of what failed, at most 20.
+    `outside` is whether only something outside of any test failed, such as a file to load.
     """
 
     seen: bool
@@ -190,6 +197,7 @@ class Summary(NamedTuple):
     failure: str | None
     nothing_ran: bool
     names: tuple[str, ...]
+    outside: bool
 
 
 def summary_of(output: str, family: str, kind: str) -> Summary:
@@ -242,6 +250,8 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
     result = parse_result("\n".join(with_tests[-_MOST_LINES:])) if lines else CheckResult()
     counted = result.failed or result.errors
     failure = result.failure if counted or failed is None else failed
+    outside = _failure_outside(text, families) if failure is None else None
+    failure = failure or outside
 
     return Summary(
         # Many programs end with this word; that of unittest stands below its count.
@@ -252,7 +262,14 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
         and failure is None
         and (result.nothing_ran or nothing or _are_only_files(text, result.total)),
         names=tuple(names)[:_MOST_NAMES],
+        outside=outside is not None,
     )
+
+
+def _failure_outside(text: str, families: Sequence[str]) -> str | None:
+    forms = "|".join(_OUTSIDE[each] for each in families if each in _OUTSIDE)
+    found = _compiled(rf"(?m)^[ \t]*((?:{forms}).{{0,60}})").search(text) if forms else None
+    return found and found[1]
 
 
 @cache

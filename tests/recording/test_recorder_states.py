@@ -537,6 +537,25 @@ def test_counts_that_pytest_printed_for_subtests_are_those_of_its_file(player: P
     assert judged.rules == {"counts-differ": "warning"}
 
 
+@pytest.mark.parametrize("status", [1, 2])
+def test_an_exit_status_outweighs_a_file_that_shows_no_failure(player: Player, status: int) -> None:
+    cases = ROOT / "tests" / "cases" / "result_files"
+    program = Path(player.runner()).with_name("jest")
+    program.write_text(
+        f"#!/bin/sh\ncat {cases / 'jest-import.xml'} > {player.state}/out.xml\n"
+        "echo 'Test Suites: 1 failed, 1 passed, 2 total'\n"
+        f"echo 'Tests:       1 passed, 1 total'\nexit {status}\n",
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    options = ["--name", "tests", "--junit", f"{player.state}/out.xml"]
+    done = player.goop("run", *options, "--", program)
+    assert f"tests failed (1 run, exit code {status})" in done.stderr
+
+    judged = player.judge('<check name="tests" passed="true">jest: 1 passed</check>')
+    assert judged.rules == {"check-failed": "error"}
+
+
 def test_a_result_file_of_before_the_run_is_stale(player: Player) -> None:
     old = player.state / "old.xml"
     old.write_text(junit(PASSED), encoding="utf-8")
