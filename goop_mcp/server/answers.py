@@ -101,7 +101,8 @@ def cap(result: CallToolResult) -> CallToolResult:
             # The end counts as well: hosts refuse a result by its whole length.
             end = (
                 f"\n… cut off here: {len(block.text):,} characters are more than"
-                f" {MOST_CHARACTERS:,}. Ask for less at a time, or read the structured answer."
+                f" {MOST_CHARACTERS:,}. Ask for less at a time: a smaller limit, one entry, or"
+                " detail=short. Resources are whole: goop://reports/NUMBER, goop://memories/NUMBER."
             )
             text = block.text[: MOST_CHARACTERS - len(end)] + end
             content[index] = TextContent(type="text", text=text)
@@ -110,10 +111,13 @@ def cap(result: CallToolResult) -> CallToolResult:
 
 
 def with_line(result: CallToolResult, line: str) -> CallToolResult:
-    """Return `result` with a line for a person at the end of its text, and as `note`."""
+    """Return `result` with a line for a person as the second of its text, and as `note`."""
     content = [*result.content]
-    if content and isinstance(first := content[0], TextContent):
-        content[0] = TextContent(type="text", text=f"{first.text}\nnote: {line}")
+    if content and isinstance(block := content[0], TextContent):
+        # A long text is cut at its end, and an agent copies the end of another into its report.
+        first, _, rest = block.text.partition("\n")
+        lines = [first, f"note: {line}", *([rest] if rest else [])]
+        content[0] = TextContent(type="text", text="\n".join(lines))
     structure = {**(result.structured_content or {}), "note": line}
 
     return result.model_copy(update={"content": content, "structured_content": structure})
@@ -288,7 +292,7 @@ def step_answer(result: "StepResult") -> CallToolResult:
     if result.revision is not None:
         lines.append(field("revision", str(result.revision)))
 
-    lines += [*map(paragraph, result.remarks), *_listed("warning", result.findings)]
+    lines += [*map(paragraph, result.remarks), *_listed("warning", result.findings, most=None)]
 
     return answer("\n".join(lines), short_step(result.to_dict()).finished())
 
@@ -417,7 +421,11 @@ def _decision_lines(decision: "Decision") -> list[str]:
         lines += quoted("questions", *map(_question_text, decision.questions))
     lines += quoted("message", decision.message)
 
-    # Of a rejected reply the instruction says all that there is to do.
+    # The instruction of a rejected reply is its feedback, unless it is not asked for once more.
+    feedback = decision.verdict.feedback
+    if feedback is not None and feedback != decision.instruction:
+        lines += quoted("feedback", feedback)
+
     return [*lines, *(_remarks(decision.verdict) if decision.verdict.accepted else [])]
 
 
@@ -464,23 +472,28 @@ def report_answer(built: "BuiltReport") -> CallToolResult:
         f"valid {built.protocol}; end your last message with it, unchanged, and nothing after it:",
         *_secrets(built.redactions),
         *(field("remark", note) for note in built.notes),
-        *_listed("remark", built.verdict.findings),
+        *_listed("remark", built.verdict.findings, most=None),
         "",
         built.text,
     ]
     return answer("\n".join(lines), built.to_dict())
 
 
-def _listed(noun: str, items: Sequence[Finding | Repair]) -> list[str]:
-    """Return a heading and one line an item, or nothing when there are none."""
+def _listed(
+    noun: str, items: Sequence[Finding | Repair], *, most: int | None = LISTED
+) -> list[str]:
+    """Return a heading and one line an item, or nothing when there are none.
+
+    Without a `most` all are listed, as a tool needs that has no argument `detail`.
+    """
     if not items:
         return []
 
     lines = [f"{counted_noun(len(items), noun)}:"]
-    for item in items[:LISTED]:
+    for item in items[:most]:
         place = f"line {item.line}: " if item.line is not None else ""
         lines.append(f"- {place}{excerpt(item.message)} ({item.rule})")
 
-    if len(items) > LISTED:
-        lines.append(f"… and {len(items) - LISTED} more in the structured answer")
+    if most is not None and len(items) > most:
+        lines.append(f"… and {len(items) - most} more with detail=full")
     return lines

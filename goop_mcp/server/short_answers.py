@@ -285,7 +285,8 @@ def short_step(values: Mapping[str, Any]) -> ShortAnswer:
     )
     # After drop_empty, which has removed an empty list.
     if findings := values["findings"]:
-        _shorten_list(short, "findings", findings[:LISTED], _SHOWN_OF_A_FINDING)
+        # The tool has no argument `detail` that could list the rest.
+        _shorten_list(short, "findings", findings, _SHOWN_OF_A_FINDING)
 
     return short
 

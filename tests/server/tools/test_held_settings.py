@@ -68,7 +68,7 @@ def test_what_an_agent_writes_meanwhile_does_not_lower_a_verdict(
     assert verdict_of(first) == "rejected"
     note = str((first.structured_content or {})["note"])
     assert note.startswith(f"{NO_COUNT}: agents = [] (goop-mcp.toml, line 4; before: ")
-    assert text_of(first).endswith(f"note: {note}")
+    assert text_of(first).splitlines()[1] == f"note: {note}"
     assert [each.message for each in caplog.records if NO_COUNT in each.message] == [note]
     check_against_schema(first, project.tools()[tool])
 

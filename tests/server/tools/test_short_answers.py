@@ -1,12 +1,14 @@
 """What one model sees in the text of an answer, another sees in its structure: both hold the same.
 
-Claude Code gives its model the structure only, OpenCode the text only.
+Claude Code gives its model the structure only, as pydantic-ai does; OpenCode, the SDK of OpenAI's
+agents, LangChain and Strands the text only.
 """
 
 import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -17,13 +19,15 @@ from pydantic import JsonValue
 
 from goop_mcp.cli.demo.full_player import Player, ToolAnswer
 from goop_mcp.cli.demo.full_story import CHAPTERS
+from goop_mcp.server.answers import MOST_CHARACTERS, answer, cap, with_line
 from goop_mcp.server.app import create_server
-from goop_mcp.server.short_answers import TRUST
+from goop_mcp.server.short_answers import LISTED, TRUST, Detail
 from goop_mcp.settings import Settings
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.scenarios.playing import stdio
 from tests.server.connections import Connection, check_against_schema, connect, text_of
 
+DETAILS: Final[tuple[Detail, Detail]] = ("short", "full")
 BYTES_OF_A_TOKEN: Final = 4
 MOST_TOKENS: Final = 600
 MOST_TOKENS_OF_MEDIAN: Final = 400
@@ -158,15 +162,58 @@ def test_the_full_answer_has_what_the_short_one_names(project: Connection) -> No
             assert path in text_of(short)
 
 
+def test_feedback_is_in_both_halves(project: Connection) -> None:
+    rejected = COMPLETE_REPLY.replace("<status>COMPLETE</status>", "<status>FINE</status>")
+    tools = {
+        "validate_report": {},
+        "route_next_action": {"attempt": 3},
+        "record_report": {"attempt": 3},
+    }
+    for tool, last in tools.items():
+        for detail, attempt in product(DETAILS, ({}, last)):
+            result = project.tool(tool, text=rejected, detail=detail, **attempt)
+            found = [
+                each
+                for each in leaves(result.structured_content)
+                if each.startswith("Your report was not accepted")
+            ]
+            assert found, tool
+            # A decision quotes it: each line has a mark in front.
+            assert all(each in text_of(result) for each in found[0].splitlines()), text_of(result)
+
+
+def test_what_a_text_leaves_out_is_named_by_an_argument(project: Connection) -> None:
+    files = "".join(
+        f'<file path="src/{n}.py" action="created">a & b {n}</file>\n' for n in range(LISTED + 5)
+    )
+    many = COMPLETE_REPLY.replace("<files>", f"<files>{files}")
+    for tool in ("validate_report", "route_next_action"):
+        short, full = (text_of(project.tool(tool, text=many, detail=each)) for each in DETAILS)
+        assert "\n… and 5 more with detail=full\n" in short
+        line = '"line": 41'
+        assert line not in short
+        assert line in full
+
+
+def test_a_note_for_a_person_is_in_both_halves_of_an_answer_that_is_cut() -> None:
+    for text in ("accepted", "accepted\n" + "word " * 50_000):
+        shown = cap(with_line(answer(text, {"verdict": "accepted"}), "settings are weakened"))
+        assert text_of(shown).splitlines()[:2] == ["accepted", "note: settings are weakened"]
+        assert len(text_of(shown)) <= MOST_CHARACTERS
+        assert (shown.structured_content or {})["note"] == "settings are weakened"
+        # Many models see no structure.
+        assert "structured" not in text_of(shown)
+
+
 def test_the_verdict_stands_once_and_first(project: Connection) -> None:
     recorded = project.tool("record_report", text=COMPLETE_REPLY, check_workspace=False)
     routed = project.tool("route_next_action", text=COMPLETE_REPLY)
-    for answer, names in ((recorded, ["status", "verdict"]), (routed, ["verdict"])):
-        assert answer.structured_content is not None
-        assert [*answer.structured_content][: len(names)] == names
-        assert as_json(answer).count('"verdict":{') == 1
-        assert answer.structured_content["trust"] == TRUST
-        assert TRUST in text_of(answer)
+    for each, names in ((recorded, ["status", "verdict"]), (routed, ["verdict"])):
+        assert each.structured_content is not None
+        assert [*each.structured_content][: len(names)] == names
+        assert as_json(each).count('"verdict":{') == 1
+        assert each.structured_content["trust"] == TRUST
+        assert TRUST in text_of(each)
 
     assert "verdict" not in (recorded.structured_content or {})["decision"]
 
