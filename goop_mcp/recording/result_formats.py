@@ -36,7 +36,7 @@ class CaseList:
     """The test cases of one file, in order.
 
     `other_errors` is the number of errors outside of any test case. `unnamed_to_do` of those that
-    passed are tests to do, which their file does not tell apart. `incomplete` says why the file
+    passed are tests to do, but their file does not say which. `incomplete` says why the file
     does not hold the whole run, "" if it does. `header_count` is how many tests its header claims.
     """
 
