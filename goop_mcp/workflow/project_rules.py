@@ -32,7 +32,8 @@ class ProjectFacts(DataStruct, frozen=True, kw_only=True):
     the diary, `done_in_state` by state.json, `planned` by the blueprint. Times are ISO 8601 in UTC.
     `report_phase` is None if the phase has moved on since the last report. `locked_spec_change` is
     the number of lines added to and removed from SPEC.md since it was locked, () if it is unchanged
-    or not locked. `closed_round` is the round that a report came too late for.
+    or not locked. `closed_round` is the round that a report came too late for. `repeated_ids` are
+    the must-haves and tasks that a document defines more than once, with the lines, in words.
     """
 
     state_defect: tuple[str, int, int] | None = None
@@ -60,6 +61,7 @@ class ProjectFacts(DataStruct, frozen=True, kw_only=True):
     last_report: str | None = None
     locked_spec_change: tuple[int, ...] = ()
     plan_has_no_tasks: bool = False
+    repeated_ids: tuple[str, ...] = ()
     closed_round: int | None = None
 
 
@@ -80,6 +82,7 @@ _SOUND = """\
   "untraced_must_haves": [], "missing_files": [], "state_defect": null, "state_read_only": null,
   "state_file_differs": [],
   "locked_spec_change": [], "closed_round": null, "plan_has_no_tasks": false,
+  "repeated_ids": [],
   "handoff_written": "2026-01-16T10:00:00Z", "last_report": "2026-01-16T09:00:00Z"
 }
 """
@@ -319,6 +322,22 @@ def _plan_not_read(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     )
 
     return Hit(message=message, path="BLUEPRINT.md")
+
+
+@_rule(
+    "repeated-id",
+    severity=Severity.ERROR,
+    catches="a document defines a must-have or a task more than once",
+    why="Only the first definition counts, and reports about the other one count for it.",
+    fix="Give each must-have and each task a number of its own; SPEC.md is not locked before.",
+    requirements=("G-58",),
+    good='"repeated_ids": []',
+    bad='"repeated_ids": ["SPEC.md defines MH1 in lines 9 and 30; expected once"]',
+)
+def _repeated_id(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    if not facts.repeated_ids:
+        return None
+    return Hit(message=_and(facts.repeated_ids), path=facts.repeated_ids[0].split(" ", 1)[0])
 
 
 @_rule(

@@ -21,7 +21,7 @@ from goop_mcp.workspace.documents.blueprint import Blueprint, BlueprintTask
 from goop_mcp.workspace.documents.dates import comparable_moment
 from goop_mcp.workspace.documents.spec import Spec, measure_coverage
 from goop_mcp.workspace.documents.status_markers import TaskStatus
-from goop_mcp.workspace.layout import KNOWLEDGE_BASE, SPEC
+from goop_mcp.workspace.layout import BLUEPRINT, KNOWLEDGE_BASE, SPEC
 from goop_mcp.workspace.project import Project
 from goop_mcp.workspace.report_claims import RoundClaims
 from goop_mcp.workspace.report_index import Records
@@ -147,7 +147,22 @@ def project_facts(
         last_report=comparable_moment(records.last_at or ""),
         closed_round=round_records.late_in,
         plan_has_no_tasks=blueprint is not None and not blueprint.tasks,
+        repeated_ids=repeated_in(project),
         locked_spec_change=_locked_spec_change(project, round_records) or (),
+    )
+
+
+def repeated_in(project: Project) -> tuple[str, ...]:
+    """Return what SPEC.md and BLUEPRINT.md define more than once, as people read it."""
+    spec, blueprint = project.spec, project.blueprint
+    found = {
+        SPEC: spec.repeated if spec is not None else (),
+        BLUEPRINT: blueprint.repeated if blueprint is not None else (),
+    }
+    return tuple(
+        f"{document} defines {each}; expected once"
+        for document, ids in found.items()
+        for each in ids
     )
 
 

@@ -295,6 +295,37 @@ def test_nothing_is_locked_before_a_person_confirms(player: Player) -> None:
     assert player.answer(asked.confirmation.id).status == "unchanged"
 
 
+@requirement("G-58")
+@pytest.mark.parametrize(
+    ("document", "text", "named"),
+    [
+        ("SPEC.md", SPEC.replace("### MH2", "### MH1"), "MH1 in lines 10 and 16"),
+        ("BLUEPRINT.md", BLUEPRINT.replace("Task 1.2", "Task 1.1"), "W1.T1 in lines 5 and 9"),
+    ],
+    ids=["must-have", "task"],
+)
+def test_what_is_defined_twice_is_not_locked_and_not_amended(
+    player: Player, document: str, text: str, named: str
+) -> None:
+    player.planned()
+    sound = player.read(document)
+    player.write(document, text)
+    refused = player.step("lock_spec")
+    assert refused.status == "refused"
+    assert f"{document} defines {named}; expected once" in refused.missing
+    assert player.drift().count("workflow/repeated-id") == 1
+    assert named in project_status(player.context).to_markdown()
+
+    player.write(document, sound)
+    assert "workflow/repeated-id" not in player.drift()
+    player.confirmed("lock_spec")
+    player.write("SPEC.md", player.read("SPEC.md") + "\nMore.\n")
+    player.write(document, text if document != "SPEC.md" else f"{text}\nMore.\n")
+    amended = player.step("amend_spec", reason="more")
+    assert amended.status == "refused"
+    assert any(named.split(" in ", maxsplit=1)[0] in each for each in amended.missing)
+
+
 def test_a_refusal_changes_nothing_and_is_kept(player: Player) -> None:
     player.planned()
     asked = player.step("lock_spec")

@@ -12,6 +12,7 @@ from tests.workflow.rule_facts import project_facts_in
 every_rule = pytest.mark.parametrize("rule", PROJECT_RULES, ids=lambda rule: rule.id)
 SEVERITIES = {
     "workflow/plan-not-read": Severity.ERROR,
+    "workflow/repeated-id": Severity.ERROR,
     "workflow/state-corrupt": Severity.ERROR,
     "workflow/state-read-only": Severity.INFO,
     "workflow/locked-spec-changed": Severity.ERROR,

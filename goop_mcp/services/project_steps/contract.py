@@ -13,6 +13,7 @@ from goop_mcp.services.project_steps.model import (
 from goop_mcp.services.project_steps.refusals import (
     closed_gate,
     plan_without_tasks,
+    repeated,
     untraced,
     without_folder,
 )
@@ -112,11 +113,12 @@ def lock_spec(stage: Stage) -> Plan | NotDone:
         GateName.SPEC,
         replace(facts, spec_locked=True, user_confirmed=True, spec_unchanged=True),
     )
-    if not gate.passed:
+    twice = repeated(stage)
+    if not gate.passed or twice:
         return closed_gate(
             plan_without_tasks(stage, gate),
             reason="The specification cannot be locked yet.",
-            also=untraced(stage),
+            also=(*twice, *untraced(stage)),
         )
 
     text = stage.text_of(SPEC)
@@ -217,11 +219,14 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
             missing=("a change of SPEC.md",),
         )
 
-    missing = untraced(stage)
+    twice = repeated(stage)
+    missing = (*twice, *untraced(stage))
     if missing:
         return NotDone(
             message=gate_blocked(
-                "The amended specification is not traced to tasks.",
+                "The amended specification names the same twice."
+                if twice
+                else "The amended specification is not traced to tasks.",
                 details=missing,
                 command="/goop-plan",
             ),

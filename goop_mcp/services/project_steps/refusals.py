@@ -5,10 +5,11 @@ from dataclasses import replace
 from goop_mcp.messages.rendering import gate_blocked, warning
 from goop_mcp.services.project_steps.model import NotDone, Stage
 from goop_mcp.workflow.gates import GateResult
+from goop_mcp.workspace.consistency import repeated_in
 from goop_mcp.workspace.documents.spec import measure_coverage
 from goop_mcp.workspace.layout import BLUEPRINT
 
-__all__ = ["closed_gate", "plan_without_tasks", "untraced", "without_folder"]
+__all__ = ["closed_gate", "plan_without_tasks", "repeated", "untraced", "without_folder"]
 
 _READABLE_PLAN = (
     f'tasks in {BLUEPRINT} that can be read, such as "### Task 1.1: Name" below "## Wave 1: Name"'
@@ -52,6 +53,11 @@ def without_folder(stage: Stage, command: str) -> NotDone | None:
         message=warning(f"this server has no project folder: run `{run}` in a checkout"),
         command=run,
     )
+
+
+def repeated(stage: Stage) -> tuple[str, ...]:
+    """Return the must-haves and tasks that a document defines more than once, with the lines."""
+    return repeated_in(stage.snapshot.project)
 
 
 def untraced(stage: Stage) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from goop_mcp.workflow.task_ids import TaskId, normal_task_id, parse_task_id
@@ -17,6 +17,7 @@ from goop_mcp.workspace.documents.markdown import (
     read_markdown,
     tables,
 )
+from goop_mcp.workspace.documents.repeated import Defined, Repeated, repeated_ids
 from goop_mcp.workspace.documents.status_markers import (
     TaskStatus,
     must_haves_in,
@@ -105,7 +106,8 @@ class Blueprint:
     """The plan.
 
     `waves` is empty in profile v1, whose tasks are in `loose_tasks` with a guessed wave. `mapping`
-    holds the tasks that serve each must-have, from the table Spec Mapping.
+    holds the tasks that serve each must-have, from the table Spec Mapping. `repeated` are tasks
+    that are defined more than once; the first definition counts.
     """
 
     name: str | None
@@ -114,6 +116,7 @@ class Blueprint:
     waves: tuple[Wave, ...] = ()
     loose_tasks: tuple[BlueprintTask, ...] = ()
     mapping: Mapping[str, tuple[TaskId, ...]]
+    repeated: tuple[Repeated, ...] = ()
 
     @property
     def tasks(self) -> tuple[BlueprintTask, ...]:
@@ -147,6 +150,7 @@ def read_blueprint(text: str) -> Blueprint:
     head = document.sections[0] if document.sections else document
     found = fields([*document.lines, *head.lines])
     waves: dict[int, Wave] = {}
+    defined: list[Defined] = []
 
     for section in document.walk():
         # Icons of progress stand in front of titles as soon as work begins.
@@ -163,6 +167,7 @@ def read_blueprint(text: str) -> Blueprint:
             execution=values.get("execution"),
             tasks=_tasks(section, wave=number),
         )
+        defined += _defined(section, wave=number)
         # A wave may be listed twice, in an overview and in the plan; the section with tasks counts.
         if wave.number not in waves or len(wave.tasks) > len(waves[wave.number].tasks):
             waves[wave.number] = wave
@@ -171,7 +176,10 @@ def read_blueprint(text: str) -> Blueprint:
     # Lists and tables are read only where no heading is a task: the sub-steps of a task are lists
     # as well.
     if not loose and not any(wave.tasks for wave in waves.values()):
-        waves = _with_listed_tasks(document, waves)
+        waves, listed = _with_listed_tasks(document, waves)
+        defined += listed
+    elif not waves:
+        defined += _defined(document, wave=None)
 
     title = next((section.title for section in document.walk() if section.level == 1), None)
     before, _, after = (title or "").partition(":")
@@ -192,11 +200,14 @@ def read_blueprint(text: str) -> Blueprint:
         waves=tuple(waves[number] for number in sorted(waves)),
         loose_tasks=loose,
         mapping=mapping,
+        repeated=repeated_ids(defined),
     )
 
 
-def _with_listed_tasks(document: Section, waves: Mapping[int, Wave]) -> dict[int, Wave]:
-    """Return `waves` with the tasks that `document` has in lists and tables, and their waves."""
+def _with_listed_tasks(
+    document: Section, waves: Mapping[int, Wave]
+) -> tuple[dict[int, Wave], list[Defined]]:
+    """Return `waves` with the tasks that `document` has in lists and tables, and their places."""
     plan = _ListedPlan()
     plan.read(document, None)
 
@@ -207,7 +218,7 @@ def _with_listed_tasks(document: Section, waves: Mapping[int, Wave]) -> dict[int
         own = tuple(task for task in plan.tasks.values() if task.id.wave == number)
         found[number] = replace(wave, tasks=own)
 
-    return found
+    return found, plan.defined
 
 
 class _ListedPlan:
@@ -215,6 +226,7 @@ class _ListedPlan:
 
     def __init__(self) -> None:
         self.tasks: dict[str, BlueprintTask] = {}
+        self.defined: list[Defined] = []
         # Name and line of the waves that are items or lines of their own.
         self.waves: dict[int, tuple[str, int]] = {}
 
@@ -265,7 +277,9 @@ class _ListedPlan:
                 nested = _LISTED.fullmatch(below.text)
                 details.append(below._replace(text=nested[2] if nested else below.text.strip()))
 
-            self._add(title, line.number, details, wave=wave, status=read_checkbox(text))
+            among = ("list", lines[0].number)
+            status = read_checkbox(text)
+            self._add(title, line.number, details, wave=wave, status=status, among=among)
 
     def _read_table(self, table: Table, numbers: Sequence[int], wave: int | None) -> None:
         ids, waves = table.column("task", "id", "task id", "tasks"), table.column("wave")
@@ -284,7 +298,12 @@ class _ListedPlan:
                 if at not in (ids, name)
             ]
             self._add(
-                title.strip(_ICONS), number, details, wave=int(own[0]) if own else wave, status=None
+                title.strip(_ICONS),
+                number,
+                details,
+                wave=int(own[0]) if own else wave,
+                status=None,
+                among=("table", numbers[0]),
             )
 
     def _add(
@@ -295,11 +314,15 @@ class _ListedPlan:
         *,
         wave: int | None,
         status: TaskStatus | None,
+        among: tuple[str, int],
     ) -> None:
         match = _TASK.match(title)
         id = match and parse_task_id(match[1], current_wave=wave)
+        if match is None or id is None or id.task is None:
+            return
+        self.defined.append(Defined(str(id), among, line))
         # A later line with the same id is progress or review; the first one is the plan.
-        if match is None or id is None or id.task is None or str(id) in self.tasks:
+        if str(id) in self.tasks:
             return
 
         name = match[2].strip().strip("*_ ")
@@ -311,15 +334,27 @@ class _ListedPlan:
 
 def _tasks(section: Section, *, wave: int | None) -> tuple[BlueprintTask, ...]:
     found: dict[str, BlueprintTask] = {}
+    for id, name, below in _headings(section, wave=wave):
+        # The first definition counts: later headings with the same id are reviews and notes about
+        # the task.
+        found.setdefault(str(id), _task(below, id, name))
+
+    return tuple(found.values())
+
+
+def _defined(section: Section, *, wave: int | None) -> list[Defined]:
+    return [
+        Defined(str(id), below.level, below.line) for id, _, below in _headings(section, wave=wave)
+    ]
+
+
+def _headings(section: Section, *, wave: int | None) -> Iterator[tuple[TaskId, str, Section]]:
+    """Yield id, name and section of each heading of a task."""
     for below in section.walk():
         match = _TASK.match(without_checkbox(below.title).lstrip(_ICONS))
         id = match and parse_task_id(match[1], current_wave=_FIRST_WAVE if wave is None else wave)
         if match and id is not None:
-            # The first definition counts: later headings with the same id are reviews and notes
-            # about the task.
-            found.setdefault(str(id), _task(below, id, match[2].strip()))
-
-    return tuple(found.values())
+            yield id, match[2].strip(), below
 
 
 def _task(section: Section, id: TaskId, name: str) -> BlueprintTask:

@@ -15,6 +15,7 @@ from goop_mcp.workspace.documents.markdown import (
     read_markdown,
     tables,
 )
+from goop_mcp.workspace.documents.repeated import Defined, Repeated, repeated_ids
 from goop_mcp.workspace.documents.status_markers import (
     TaskStatus,
     must_haves_in,
@@ -64,6 +65,7 @@ class Spec:
     """The contract.
 
     `locked` is None if the header does not state it; `stated_coverage` is in percent, as written.
+    `repeated` are must-haves that are defined more than once; the first definition counts.
     """
 
     name: str | None
@@ -79,6 +81,7 @@ class Spec:
     assumptions: tuple[str, ...] = ()
     amendments: int = 0
     stated_coverage: float | None = None
+    repeated: tuple[Repeated, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +149,9 @@ def read_spec(text: str) -> Spec:
             sum(len(table.rows) for table in tables(amendments.all_lines())) if amendments else 0
         ),
         stated_coverage=float(percent[1]) if percent else None,
+        repeated=repeated_ids(
+            Defined(id, section.level, section.line) for id, _, section in _headings(document)
+        ),
     )
 
 
@@ -173,13 +179,8 @@ def measure_coverage(spec: Spec, blueprint: Blueprint | None) -> Coverage:
 
 def _must_haves(document: Section, matrix: Mapping[str, tuple[TaskId, ...]]) -> Iterator[MustHave]:
     seen: set[str] = set()
-    for section in document.walk():
-        match = _MUST_HAVE.match(without_checkbox(section.title).lstrip("*_ ✓✅⏳✗"))
-        if match is None:
-            continue
-
+    for id, title, section in _headings(document):
         # A table of contents and a summary may repeat the heading; the first section counts.
-        (id,) = must_haves_in(match[1])
         if id in seen:
             continue
 
@@ -187,7 +188,7 @@ def _must_haves(document: Section, matrix: Mapping[str, tuple[TaskId, ...]]) -> 
         own = task_ids_in(fields(section.all_lines()).get("traced to", ""))
         yield MustHave(
             id=id,
-            title=match[2].strip(),
+            title=title,
             line=section.line,
             criteria=tuple(
                 Criterion(text=without_checkbox(item), passed=box is TaskStatus.DONE)
@@ -196,6 +197,15 @@ def _must_haves(document: Section, matrix: Mapping[str, tuple[TaskId, ...]]) -> 
             ),
             traced_to=tuple(dict.fromkeys([*own, *matrix.get(id, ())])),
         )
+
+
+def _headings(document: Section) -> Iterator[tuple[str, str, Section]]:
+    """Yield id, title and section of each heading of a must-have."""
+    for section in document.walk():
+        match = _MUST_HAVE.match(without_checkbox(section.title).lstrip("*_ ✓✅⏳✗"))
+        if match is not None:
+            (id,) = must_haves_in(match[1])
+            yield id, match[2].strip(), section
 
 
 def _listed(document: Section, title: str) -> tuple[str, ...]:
