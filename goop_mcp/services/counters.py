@@ -25,6 +25,7 @@ from goop_mcp.store.records import NewJudgement, StoredReport
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import plain_agent_name
 from goop_mcp.workflow.task_ids import normal_task_id
+from goop_mcp.workspace.report_index import work_of
 
 __all__ = ["count_reply", "count_turn", "decide_again", "decide_and_count", "uncount_report"]
 
@@ -42,12 +43,13 @@ def decide_and_count(
     *,
     text: str,
     surface: str,
+    work: str | None = None,
 ) -> Decision:
     """Return the decision by the stored counters of the reply's task, and store their changes.
 
     `decide` gets `context` with the larger of its own numbers and the stored ones. `text` is the
     whole reply: one that another `surface` has counted last, such as a hook, is not counted twice.
-    Raises StoreError.
+    `work` is what the report is about, None if it is not recorded. Raises StoreError.
     """
     row = _row(writing, verdict, context, text)
     counted_by = row.counted_by
@@ -69,7 +71,7 @@ def decide_and_count(
         writing.set_counters(round=row.round, task=row.task, values=values)
 
     if not same:
-        keep_question(writing, row.task, decision, agent=row.agent)
+        keep_question(writing, row.task, decision, agent=row.agent, work=work)
 
     # Replies that named no task were counted for the agent. An accepted one ends that row, too.
     progressed = changes.get("previous_rules") == []
@@ -171,7 +173,7 @@ def uncount_report(
     """
     agent = f"agent {plain_agent_name(report.agent)}" if report.agent else "agent"
     task = _storable_key(normal_task_id(report.task_id or "") or agent)
-    withdraw_questions(writing, [question_key(task)])
+    withdraw_questions(writing, [question_key(task), work_of(report)])
     stored = dict(writing.counters(round=report.round, task=task))
     match stored.pop(_LAST, None):
         # Counters that the report did not leave like this were changed by a later reply.

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from goop_mcp.services.open_questions import question_key
 from goop_mcp.store.records import Confirmation
 
 __all__ = ["MadeDecision", "made_decisions", "standing_decisions"]
@@ -11,10 +12,11 @@ __all__ = ["MadeDecision", "made_decisions", "standing_decisions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeDecision:
-    """A decision on the blocker of a task.
+    """A decision on the blocker of a task, or of a report without one.
 
     `id` is the number of its confirmation, `revision` that of the request. `via` says how the
-    answer came, `at` when, in ISO 8601.
+    answer came, `at` when, in ISO 8601. `ends_blocker` is False for the answer to a question about
+    all that an agent sent.
     """
 
     id: int
@@ -24,6 +26,7 @@ class MadeDecision:
     via: str
     at: str
     revision: int
+    ends_blocker: bool = True
 
     def __str__(self) -> str:
         """Return the decision as people read it: task, answer, comment, and who decided."""
@@ -44,13 +47,15 @@ def standing_decisions(confirmed: Iterable[Confirmation]) -> tuple[MadeDecision,
         standing.pop(given.get("replaces", 0), None)
         standing[each.id] = MadeDecision(
             id=each.id,
-            task=each.subject_key,
+            task=question_key(each.subject_key),
             # Older requests hold only the choice.
             answer=given.get("answer") or given.get("choice") or "",
             comment=given.get("comment"),
             via=each.via or "",
             at=each.answered_at or each.asked_at,
             revision=each.revision,
+            # What older versions decided on an agent, in parentheses, was on its one blocker.
+            ends_blocker=question_key(each.subject_key) == each.subject_key,
         )
 
     return tuple(standing.values())

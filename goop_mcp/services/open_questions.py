@@ -17,6 +17,7 @@ from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
     "OpenQuestion",
+    "counters_row",
     "keep_question",
     "open_questions",
     "question_key",
@@ -38,7 +39,8 @@ _ACCEPT: Final = "/goop-accept"
 class OpenQuestion:
     """A question for a person.
 
-    `key` is the task, or the agent in parentheses, as a decision names it. `rule` is the row of
+    `key` is the task as a decision names it: without one `report 7` for what that report asks, and
+    the agent in parentheses for what its replies together ask. `rule` is the row of
     docs/routing.md that asked, `asked_at` the time in ISO 8601, `revision` that of the project
     then. `accepts` states that the answer is the acceptance of the round.
     """
@@ -57,13 +59,22 @@ def question_key(task: str) -> str:
     return f"({task.removeprefix(_AGENT)})" if task.startswith(_AGENT) else task
 
 
-def keep_question(writing: WriteTransaction, task: str, decision: Decision, *, agent: str) -> None:
+def counters_row(key: str) -> str:
+    """Return the row of counters that `question_key` names `key`."""
+    is_agent = key.startswith("(") and key.endswith(")")
+    return f"{_AGENT}{key[1:-1]}" if is_agent else key
+
+
+def keep_question(
+    writing: WriteTransaction, task: str, decision: Decision, *, agent: str, work: str | None
+) -> None:
     """Store what `decision` asks a person about the row `task`, in place of what it asked before.
 
     A decision that asks nothing withdraws it. `agent` is the row of the agent, whose question goes
-    as well when a reply names its task.
+    as well when a reply names its task. `work` is what a recorded report is about, None for a reply
+    that is not recorded: without a task, what blocks one report stays when its agent reports again.
     """
-    keys = {question_key(task), question_key(agent)}
+    keys = {question_key(task), question_key(agent), work}
     kept = [
         each
         for each in open_questions(writing)
@@ -75,7 +86,7 @@ def keep_question(writing: WriteTransaction, task: str, decision: Decision, *, a
         text = redact(" ".join(asked) or decision.reason).text
         kept.append(
             OpenQuestion(
-                key=question_key(task),
+                key=work if work and decision.blockers else question_key(task),
                 text=excerpt(text, _LONGEST),
                 rule=decision.rule,
                 asked_by=agent.removeprefix(_AGENT),

@@ -91,7 +91,8 @@ class ProjectSnapshot:
         """
         records = self.report_index.records
         if self.decisions:
-            records = records.without_decided({each.task: each.revision for each in self.decisions})
+            ended = {each.task: each.revision for each in self.decisions if each.ends_blocker}
+            records = records.without_decided(ended)
         return with_work(records, self.project.work)
 
     @property
@@ -126,9 +127,10 @@ class ProjectSnapshot:
     def with_reports(self, reading: ReadTransaction, new: NewReport) -> "ProjectSnapshot":
         """Return the snapshot with the reports recorded since, and `new` as the newest."""
         values = {each.name: getattr(new, each.name) for each in fields(new)}
-        # The revision that this transaction will have.
+        # The revision that this transaction will have, and the number that the report will have.
         revision = reading.revision() + 1
-        newest = StoredReport(id=0, revision=revision, **values)
+        last = reading.reports(include_retired=True, limit=1)
+        newest = StoredReport(id=last[0].id + 1 if last else 1, revision=revision, **values)
         before = _brought_up_to_date(self.report_index, reading)
         if not reading.round().is_open:
             # A report that comes too late counts nowhere.

@@ -3,7 +3,6 @@
 What is acknowledged is in the database; the files of the project are derived from it.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from goop_mcp.services.judgements import judgement_of
 from goop_mcp.services.open_questions import OpenQuestion, open_questions
 from goop_mcp.services.project_context import Change, ProjectContext, Shown
 from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in, take_snapshot
+from goop_mcp.services.report_identity import Known, ReportWords, named_work, words_of
 from goop_mcp.services.round_closing import close_round
 from goop_mcp.services.route_reply import judge_reply
 from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
@@ -33,7 +33,7 @@ from goop_mcp.services.shareable_verdicts import shareable_decision
 from goop_mcp.services.state_block import gate_ahead, next_command, state_block_of
 from goop_mcp.services.stop_hooks.policy import StopPolicy, read_policy
 from goop_mcp.services.unverified import NOT_ASKED, SWITCHED_OFF, with_unverified
-from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import (
     Event,
     NewEvent,
@@ -206,6 +206,8 @@ def record_report(
     is_on = _policy(project_context).check_workspace
     # Who has judged it already says by itself whether the claims were verified.
     verifies = check_workspace and (is_on or verdict is not None)
+    # Hooks and runners have seen the agent reply; others give a text that may be an old one.
+    was_seen = judged.surface == "hook" or guard is not None
     if verdict is None and verifies:
         verdict, envelope, known = _judge_and_verify(
             text,
@@ -215,6 +217,7 @@ def record_report(
             mode=mode,
             looked=looked,
             occurrence=occurrence,
+            was_seen=was_seen,
             rules=rules,
         )
     else:
@@ -229,11 +232,11 @@ def record_report(
                 judged_by=project_context.judged_by(),
             )
             verdict = with_unverified(verdict, why_not if is_on else SWITCHED_OFF)
-        envelope, known = _look_up(verdict, project_context, occurrence)
+        envelope, known = _look_up(verdict, project_context, occurrence, was_seen=was_seen)
 
-    if known is not None:
+    if known.same is not None:
         # What was found then is what the record rests on, its evidence included.
-        recorded = Verdict.from_dict(json.loads(known.verdict))
+        recorded = Verdict.from_dict(json.loads(known.same.verdict))
         verdict = replace(
             verdict,
             findings=recorded.findings,
@@ -270,11 +273,11 @@ def record_report(
             now=now,
         )
 
-    if known is not None:
+    if known.same is not None:
         decision = project_context.store.read(
             lambda reading: decide_again(reading, verdict, context, decide, text=text)
         )
-        return _duplicate(known, decision, envelope)
+        return _duplicate(known.same, decision, envelope)
 
     recording = _Recording(
         project_context,
@@ -285,12 +288,13 @@ def record_report(
         text=text,
         is_verified=verifies,
         judged=judged,
+        was_seen=was_seen,
         guard=guard,
         now=now,
     )
     # One transaction: report, documents, state and counters are stored together or not at all.
     answer, shown = project_context.write(recording.change, now=now)
-    remarks = (_NO_FILES, *shown.remarks) if answer.written.resources else shown.remarks
+    remarks = (*answer.remarks, *((_NO_FILES,) if answer.written.resources else ()), *shown.remarks)
     done = replace(answer.written, state=shown.state, files=shown.files)
 
     return replace(answer, written=done, remarks=remarks)
@@ -303,13 +307,13 @@ def _policy(project_context: ProjectContext) -> StopPolicy:
 
 
 def _look_up(
-    verdict: Verdict, project_context: ProjectContext, occurrence: str
-) -> "tuple[_Envelope | None, StoredReport | None]":
-    """Return the envelope of an accepted reply, and the report that was recorded for it before."""
-    envelope = _envelope(verdict, occurrence)
+    verdict: Verdict, project_context: ProjectContext, occurrence: str, *, was_seen: bool
+) -> tuple[ReportWords | None, Known]:
+    """Return the envelope of an accepted reply, and what is known of it."""
+    envelope = words_of(verdict, occurrence)
     if envelope is None or not project_context.store.exists():
-        return envelope, None
-    return envelope, project_context.store.read(envelope.find)
+        return envelope, Known()
+    return envelope, project_context.store.read(partial(envelope.find, was_seen=was_seen))
 
 
 def _judge_and_verify(
@@ -321,8 +325,9 @@ def _judge_and_verify(
     mode: Mode,
     looked: Looked | None,
     occurrence: str,
+    was_seen: bool,
     rules: Sequence[Rule],
-) -> "tuple[Verdict, _Envelope | None, StoredReport | None]":
+) -> tuple[Verdict, ReportWords | None, Known]:
     """Judge `text` once, and verify its claims unless the same report was recorded before.
 
     The claims of a recorded report were true then; the files of today may have changed.
@@ -338,8 +343,8 @@ def _judge_and_verify(
         judged_by=judged_by,
     )
     verdict = examined.verdict()
-    envelope, known = _look_up(verdict, project_context, occurrence)
-    if known is None:
+    envelope, known = _look_up(verdict, project_context, occurrence, was_seen=was_seen)
+    if known.same is None:
         verdict = verify_claims(
             examined,
             home,
@@ -357,7 +362,7 @@ def _judge_and_verify(
 def _not_recorded(
     verdict: Verdict,
     decision: Decision,
-    envelope: "_Envelope | None",
+    envelope: ReportWords | None,
     context: RoutingContext,
     project_context: ProjectContext,
     *,
@@ -424,23 +429,6 @@ def _show_questions(project_context: ProjectContext, *, now: str) -> Shown:
     return project_context.write(change, now=now)[1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Envelope:
-    """An accepted envelope as it is stored: JSON, its digest, and the number of removed secrets."""
-
-    text: str = field(repr=False)
-    digest: str
-    redactions: int
-
-    def key(self, round: int) -> str:
-        """Return the idempotency key: the same envelope in another round is another report."""
-        return f"report:{self.digest}" if round == 1 else f"report:{round}:{self.digest}"
-
-    def find(self, reading: ReadTransaction) -> StoredReport | None:
-        """Return the report of the present round with this envelope, None without one."""
-        return reading.report_by_key(self.key(reading.round().number))
-
-
 class _Recording:
     """Records one report in a transaction."""
 
@@ -450,15 +438,16 @@ class _Recording:
         context: RoutingContext,
         verdict: Verdict,
         view: ReportView,
-        envelope: _Envelope,
+        envelope: ReportWords,
         *,
         text: str,
         is_verified: bool,
         judged: Judged,
+        was_seen: bool,
         guard: Callable[[WriteTransaction], None] | None,
         now: str,
     ) -> None:
-        self.is_verified, self.guard = is_verified, guard
+        self.is_verified, self.was_seen, self.guard = is_verified, was_seen, guard
         self.session_documents: tuple[str, ...] = ()
         self.project_context, self.context, self.verdict, self.judged = (
             project_context,
@@ -472,8 +461,8 @@ class _Recording:
     def change(self, writing: WriteTransaction) -> Change[RecordedReport]:
         """Add all rows of the report, unless somebody else has recorded it meanwhile."""
         # The check before the transaction saves work; only this one, under the lock, is reliable.
-        known = self.envelope.find(writing)
-        if known is not None:
+        known = self.envelope.find(writing, was_seen=self.was_seen)
+        if known.same is not None:
             decision = decide_again(
                 writing,
                 self.verdict,
@@ -481,12 +470,12 @@ class _Recording:
                 partial(route, self.verdict),
                 text=self.text,
             )
-            return Change(answer=_duplicate(known, decision, self.envelope), shows=False)
+            return Change(answer=_duplicate(known.same, decision, self.envelope), shows=False)
         if self.guard is not None:
             self.guard(writing)
 
         # The decision depends on the project with this report, and is stored with the report.
-        row = self._row(writing.round().number)
+        row = self._row(writing.round().number, known.key)
         snapshot = self.before.with_reports(writing, row)
         decision = decide_and_count(
             writing,
@@ -495,16 +484,18 @@ class _Recording:
             lambda context: self._decide(snapshot, context),
             text=self.text,
             surface=self.judged.surface,
+            work=snapshot.report_index.work,
         )
         # What the decision asks is part of where the project stands.
         snapshot = replace(snapshot, questions=open_questions(writing))
         kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
+        kept |= {"same_words": known.mark} if known.mark else {}
         stored = writing.add_report(replace(row, decision=_json(kept)))
         if self.judged.counts:
             writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
         # After the round was closed a report is kept and shown, and decides nothing any more.
         late = None if snapshot.round.is_open else snapshot.round
-        chronicle, log = self._show_entries(writing, late)
+        chronicle, log = self._show_entries(writing, late, known.mark)
         state, extra = self._progress(writing, snapshot) if late is None else (None, ())
         if state is not None:
             snapshot = snapshot.with_state(state.planned.after)
@@ -543,6 +534,7 @@ class _Recording:
             decision=decision,
             written=written,
             findings=redact_structure(shown.drift)[0],
+            remarks=(f"{known.mark[0].upper()}{known.mark[1:]}.",) if known.mark else (),
             redactions=self.envelope.redactions,
         )
 
@@ -555,7 +547,7 @@ class _Recording:
         )
 
     def _show_entries(
-        self, writing: WriteTransaction, late: Round | None
+        self, writing: WriteTransaction, late: Round | None, mark: str | None
     ) -> tuple[str, tuple[str, ...]]:
         """Add the entry of CHRONICLE.md and those of ADL.md, and return their texts."""
         observed, refuted = self._checked()
@@ -578,8 +570,10 @@ class _Recording:
             observed=observed,
             refuted=refuted,
         )
-        if late is not None:
-            entry = replace(entry, action=f"{entry.action} (late: round {late.number} is closed)")
+        marks = [f"late: round {late.number} is closed"] if late is not None else []
+        marks += [mark] if mark is not None else []
+        if marks:
+            entry = replace(entry, action=f"{entry.action} ({'; '.join(marks)})")
 
         chronicle = self._show(writing, "report", chronicle_text(entry), CHRONICLE)
         log = tuple(
@@ -656,7 +650,7 @@ class _Recording:
     def _author(self) -> str:
         return self.view.agent or "an agent"
 
-    def _row(self, round: int) -> NewReport:
+    def _row(self, round: int, key: str) -> NewReport:
         view = self.view
         # The envelope has its own column.
         verdict = self.verdict.to_dict()
@@ -665,14 +659,14 @@ class _Recording:
         }
         return NewReport(
             protocol=self.verdict.protocol or "",
-            idempotency_key=self.envelope.key(round),
+            idempotency_key=key,
             envelope=self.envelope.text,
             verdict=_json(kept),
             decision="{}",
             created_at=self.now,
             agent=view.agent,
             phase=view.phase,
-            task_id=view.task_id,
+            task_id=view.task_id or named_work(view.summary, self.before.report_index.records),
             status=view.native_status,
             round=round,
         )
@@ -729,21 +723,6 @@ class _Recording:
         return writing.add_event(event)
 
 
-def _envelope(verdict: Verdict, occurrence: str) -> _Envelope | None:
-    if not verdict.accepted or verdict.envelope is None or verdict.protocol is None:
-        return None
-
-    # The digest is of the content without secrets and formatting, so that the same report in
-    # another layout is a duplicate.
-    values, redactions = redact_structure(verdict.envelope.to_dict())
-    text = json.dumps(values, sort_keys=True)
-    digest = hashlib.sha256(
-        json.dumps([verdict.protocol, values], sort_keys=True).encode()
-    ).hexdigest()
-
-    return _Envelope(text, f"{digest}:{occurrence}" if occurrence else digest, redactions)
-
-
 def _is_kept(decision: Decision) -> bool:
     """Whether the report is accepted, by its verdict and by the caller's policy."""
     # The rows of repeated errors ask a person: the reply is as wrong as when a repair was asked.
@@ -753,7 +732,7 @@ def _is_kept(decision: Decision) -> bool:
     return decision.verdict.accepted and not refused
 
 
-def _duplicate(known: StoredReport, decision: Decision, envelope: _Envelope) -> RecordedReport:
+def _duplicate(known: StoredReport, decision: Decision, envelope: ReportWords) -> RecordedReport:
     return RecordedReport(
         status="duplicate",
         verdict=decision.verdict,

@@ -36,6 +36,7 @@ __all__ = [
     "ReportSummary",
     "ShownReport",
     "Withdrawal",
+    "earlier_round",
     "find_report",
     "list_reports",
     "require_present",
@@ -165,6 +166,12 @@ class ShownReport:
     moved: str | None = None
     withdrawn: str | None = None
     claims: tuple[EvidenceItem, ...] = ()
+
+    @property
+    def same_words(self) -> str | None:
+        """The report of an earlier round that says the same, None without one."""
+        words = self.decision.get("same_words")
+        return words if isinstance(words, str) else None
 
     def explain(self, check: str) -> list[dict[str, str]]:
         """Return what the claims that `check` names rest on, with the findings about them.
@@ -315,6 +322,15 @@ def require_present(store: Store, id: int) -> None:
             f"report {id} does not count: {about.why_not}; nothing was recorded; if it is true"
             " again, give the reply as text"
         )
+
+
+def earlier_round(report: StoredReport, newest: Round, *, why: str) -> ReportArgumentError:
+    """Return the refusal of a text that is `report` of an earlier round; `why` shows that it is."""
+    return ReportArgumentError(
+        f"the reply says the same as report {report.id}, which belongs to round {report.round},"
+        f" {why}; round {newest.number} has begun: nothing was recorded; have the agent report in"
+        " this round, with what it did now in its summary"
+    )
 
 
 def withdraw_report(

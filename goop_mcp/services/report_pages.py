@@ -69,6 +69,7 @@ def report_page(shown: ShownReport) -> str:
         ("Decision", ", ".join(about.actions)),
         ("Documents", ", ".join(shown.documents)),
         ("Moved the phase", shown.moved),
+        ("Marked", shown.same_words),
     ]
     head = table(
         f"Report {about.report}",

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from goop_mcp import services
+from goop_mcp.services.open_questions import counters_row
 from goop_mcp.services.project_snapshot import ProjectSnapshot
 from goop_mcp.services.project_step import person_command, step_from_json
 from goop_mcp.store.interface import ReadTransaction
@@ -145,7 +146,7 @@ def _undecided(
                 seconds=_seconds(each.asked_at, now),
                 command="goop-mcp project accept --outcome accept",
             )
-        elif not each.accepts and each.key not in confirmed:
+        elif not each.accepts and counters_row(each.key) not in confirmed:
             yield _decision(each.key, each.text, each.asked_by, each.asked_at, now)
 
 

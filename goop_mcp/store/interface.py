@@ -171,6 +171,7 @@ class ReadTransaction(Protocol):
         """Return the newest envelope of each task, agent and phase in a round, newest first.
 
         None counts as a task, agent or phase like any other value; retired reports do not count.
+        Each of a goop_report without a task is there unless it is COMPLETE: it may be blocked.
         """
         ...
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from goop_mcp.structs import DataStruct
 
-__all__ = ["TaskId", "normal_task_id", "parse_task_id", "same_task"]
+__all__ = ["TaskId", "is_report_key", "normal_task_id", "parse_task_id", "report_key", "same_task"]
 
 _SPELLINGS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -17,6 +17,8 @@ _SPELLINGS = tuple(
 )
 _WAVE = re.compile(r"(?:W|Wave\s+)(\d{1,6})", re.IGNORECASE)
 _TASK = re.compile(r"(?:T|Task\s+)(\d{1,6})", re.IGNORECASE)
+# The work of a report that names no task is called by the number of that report.
+_REPORT = re.compile(r"report\s+#?(\d{1,18})", re.IGNORECASE)
 
 
 class TaskId(DataStruct, frozen=True):
@@ -54,9 +56,25 @@ def parse_task_id(text: str, *, current_wave: int | None = None) -> TaskId | Non
 
 
 def normal_task_id(text: str, *, current_wave: int | None = None) -> str:
-    """Return our form of a task id in any known spelling; other text is returned stripped."""
+    """Return our form of a task id in any known spelling; other text is returned stripped.
+
+    `report 7`, the work of a report that named no task, is one as well.
+    """
     task_id = parse_task_id(text, current_wave=current_wave)
-    return text.strip() if task_id is None else str(task_id)
+    if task_id is not None:
+        return str(task_id)
+    match = _REPORT.fullmatch(text.strip())
+    return report_key(int(match[1])) if match is not None else text.strip()
+
+
+def report_key(number: int) -> str:
+    """Return how the work of a report without a task is called: `report 7`."""
+    return f"report {number}"
+
+
+def is_report_key(key: str) -> bool:
+    """Whether `key`, in our form, is the work of a report that names no task."""
+    return _REPORT.fullmatch(key) is not None
 
 
 def same_task(one: str, other: str, *, current_wave: int | None = None) -> bool:

@@ -11,7 +11,7 @@ from goop_mcp.validation.check_texts import shows_no_result
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.validation.tiers import CLAIM_TIERS, ClaimTier, tier_counts
 from goop_mcp.workflow.agents import VERIFIERS
-from goop_mcp.workflow.task_ids import normal_task_id
+from goop_mcp.workflow.task_ids import is_report_key, normal_task_id, report_key
 from goop_mcp.workspace.documents.status_markers import must_haves_in
 from goop_mcp.workspace.report_claims import claims_of, tiers_of
 
@@ -23,6 +23,8 @@ __all__ = [
     "checks_without_result",
     "claimed_checks",
     "finishes_task",
+    "names_of",
+    "work_of",
 ]
 
 _COMPLETE = "COMPLETE"
@@ -44,7 +46,7 @@ class Records:
 
     A task is done if its last report is COMPLETE, no check in it failed and each passed one shows a
     result. `blocked` are the blockers of last reports that are BLOCKED, and those that unfinished
-    tasks name, newest first, by the task, or by the agent in parentheses if its report names no
+    tasks name, newest first, by the task, or by `report 7` if the report names no
     task. `stopped` are the tasks whose last report is BLOCKED, until somebody decides.
     `verification_report` is the number of the verifier's last report, `passed_must_haves` maps
     those that it reports as passed to the tier of the check, `task_claims` the tiers of claims in
@@ -72,10 +74,13 @@ class Records:
     def without_decided(self, decided: Mapping[str, int]) -> "Records":
         """Return the records without the blockers that a person has decided on.
 
-        `decided` maps tasks to the revision of the decision: a later report may block again.
+        `decided` maps tasks to the revision of the decision: a later report may block again. Older
+        decisions name the agent of a report without a task, in parentheses.
         """
         left = {
-            key: each for key, each in self.blocked.items() if each.revision > decided.get(key, 0)
+            key: each
+            for key, each in self.blocked.items()
+            if each.revision > max(decided.get(name, 0) for name in names_of(key, each.agent))
         }
         return replace(self, blocked=left, stopped=self.stopped & left.keys())
 
@@ -92,7 +97,7 @@ class Records:
 
 
 class _Standing(NamedTuple):
-    """The last report of a task, or of an agent if its report names no task."""
+    """The last report of a task, or about the work of a report that names no task."""
 
     task: str | None
     status: str | None
@@ -137,22 +142,23 @@ class ReportIndex:
         for report in reports:
             values = json.loads(report.envelope)
             envelope = values if isinstance(values, Mapping) else {}
-            task = normal_task_id(report.task_id) if report.task_id else None
-            # A report without a task replaces the previous one of the same agent. Removing the
-            # entry first moves it to the end of the order.
-            key = task or f"({report.agent})"
+            key, blocker = work_of(report), blocker_of(report, envelope)
+            task = None if is_report_key(key) else key
+            # Removing the entry first moves it to the end of the order.
             standings.pop(key, None)
-            standings[key] = _Standing(
-                task,
-                report.status,
-                _failed(envelope),
-                finishes_task(report, envelope),
-                blocker_of(report, envelope),
-                report.revision,
-                report.agent,
-                report.created_at,
-                tiers_of(report, envelope) if task else {},
-            )
+            # Without a task, only what blocks counts.
+            if task is not None or blocker is not None:
+                standings[key] = _Standing(
+                    task,
+                    report.status,
+                    _failed(envelope),
+                    finishes_task(report, envelope),
+                    blocker,
+                    report.revision,
+                    report.agent,
+                    report.created_at,
+                    tiers_of(report, envelope) if task else {},
+                )
             if report.agent in VERIFIERS:
                 later._verification, later._verification_report = envelope, report.id
                 later._verified_must_haves = _must_haves(report, envelope)
@@ -163,6 +169,11 @@ class ReportIndex:
         later._standings = standings
 
         return later
+
+    @property
+    def work(self) -> str | None:
+        """What the newest report is about, None without one."""
+        return work_of(self.newest) if self.newest is not None else None
 
     @cached_property
     def records(self) -> Records:
@@ -207,6 +218,16 @@ class ReportIndex:
             phase=self._phase,
             last_at=self.newest.created_at if self.newest is not None else None,
         )
+
+
+def work_of(report: StoredReport) -> str:
+    """Return what `report` is about: its task, or its own work if it names none (D-110)."""
+    return normal_task_id(report.task_id) if report.task_id else report_key(report.id)
+
+
+def names_of(key: str, agent: str | None) -> tuple[str, ...]:
+    """Return the names of the work `key`: without a task, its agent in parentheses as well."""
+    return (key, f"({agent})") if is_report_key(key) else (key,)
 
 
 def finishes_task(report: StoredReport, envelope: Mapping[str, JsonValue]) -> bool:

@@ -255,7 +255,7 @@ def test_a_project_goes_through_two_rounds_without_an_edit_of_ours_by_hand(playe
     player.done("start_phase", phase="execute")
     status = project_status(player.context)
     assert [task.status for task in status.tasks] == ["pending"] * 3
-    player.report("W1.T1", "1")
+    player.report("W1.T1", "1", summary="The cart of the second round.")
     status = project_status(player.context)
     assert (status.phase, [task.status for task in status.tasks]) == (
         "execute",

@@ -7,6 +7,7 @@ from itertools import islice
 from goop_mcp.messages.rendering import gate_blocked, notice, warning
 from goop_mcp.redaction import redact
 from goop_mcp.services.decided import MadeDecision
+from goop_mcp.services.open_questions import counters_row
 from goop_mcp.services.project_snapshot import envelope_of
 from goop_mcp.services.project_steps.choices import Choices
 from goop_mcp.services.project_steps.model import (
@@ -22,9 +23,9 @@ from goop_mcp.services.project_steps.model import (
 from goop_mcp.services.project_steps.replanning import reset_counters
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt
-from goop_mcp.workflow.task_ids import normal_task_id
+from goop_mcp.workflow.task_ids import is_report_key, normal_task_id
 from goop_mcp.workspace.file_changes import GuardedWrite
-from goop_mcp.workspace.report_index import blocker_of
+from goop_mcp.workspace.report_index import blocker_of, names_of, work_of
 
 __all__ = ["AskedBlocker", "decide", "decided_blockers", "open_blockers"]
 
@@ -36,13 +37,14 @@ _LEAST_SHOWN = 20
 class AskedBlocker:
     """A blocker that a decision is about.
 
-    `key` is its task, or the agent in parentheses. `replaces` is the decision that was made on it,
-    None if there is none yet.
+    `key` is its task, or `report 7` of a report without one; `agent` reported it. `replaces` is the
+    decision that was made on it, None if there is none yet.
     """
 
     key: str
     text: str
     revision: int
+    agent: str | None = None
     replaces: MadeDecision | None = None
 
     @property
@@ -92,7 +94,7 @@ def decide(stage: Stage) -> Plan | NotDone:
         message=notice(
             "Decision Replaced" if made is not None else "Decision Recorded",
             f"{asked.key}: {answer}.{comment}{before}",
-            "Next: give the task to its agent again, with this decision.",
+            f"Next: give the task to its agent again, with this decision{_naming(asked.key)}.",
         ),
         entry=f"decision for {asked.key}: {answer}"
         + (", which replaces an earlier one" if made else ""),
@@ -101,7 +103,7 @@ def decide(stage: Stage) -> Plan | NotDone:
             lines=question_lines(f"{asked.key}: {what}", decision, "; ".join(about)),
             choices=("decide", "do not decide"),
             subject=digest_of(asked.digest, answer),
-            key=asked.key,
+            key=counters_row(asked.key),
         ),
         step=replace(
             step, choice=choice, answer=answer, replaces=made.id if made is not None else None
@@ -110,10 +112,15 @@ def decide(stage: Stage) -> Plan | NotDone:
     )
 
 
+def _naming(key: str) -> str:
+    """Return how the next report names work that has no task: nothing else says that it is it."""
+    return f"; its next report names `<task_id>{key}</task_id>`" if is_report_key(key) else ""
+
+
 def open_blockers(stage: Stage) -> Iterator[AskedBlocker]:
     """Yield the blockers that wait for a decision, newest first, then the other questions."""
     for key, each in stage.snapshot.records.blocked.items():
-        yield AskedBlocker(key=key, text=each.text, revision=each.revision)
+        yield AskedBlocker(key=key, text=each.text, revision=each.revision, agent=each.agent)
     for question in reversed(stage.snapshot.open_questions):
         # The result of a round is accepted or rejected.
         if not question.accepts:
@@ -124,11 +131,16 @@ def decided_blockers(stage: Stage) -> Iterator[AskedBlocker]:
     """Yield the blockers that were decided on while they are the last word of their tasks."""
     blocked = stage.snapshot.report_index.records.blocked
     for made in stage.snapshot.decisions:
-        blocker = blocked.get(made.task)
-        if blocker is not None and blocker.revision <= made.revision:
-            yield AskedBlocker(
-                key=made.task, text=blocker.text, revision=blocker.revision, replaces=made
-            )
+        for key, each in blocked.items():
+            names = names_of(key, each.agent) if made.ends_blocker else ()
+            if made.task in names and each.revision <= made.revision:
+                yield AskedBlocker(
+                    key=key,
+                    text=each.text,
+                    revision=each.revision,
+                    agent=each.agent,
+                    replaces=made,
+                )
 
 
 def _asked_blocker(stage: Stage) -> AskedBlocker | NotDone:
@@ -166,7 +178,8 @@ def _named(stage: Stage, blockers: Iterable[AskedBlocker]) -> list[AskedBlocker]
     found = list(blockers)
     if stage.step.task is not None:
         wanted = normal_task_id(stage.step.task)
-        found = [each for each in found if each.key == wanted]
+        by_agent = [each for each in found if wanted in names_of(each.key, each.agent)]
+        found = [each for each in found if each.key == wanted] or by_agent
     if stage.step.blocker is not None:
         # A caller copies the text, or a part of it, from a decision or the status.
         part = " ".join(stage.step.blocker.split()).lower()
@@ -184,13 +197,11 @@ def _decided_earlier(stage: Stage) -> list[AskedBlocker]:
 
     reports = stage.reading.reports(round=stage.round)
     of_task = (
-        each
-        for each in reports
-        if each.revision <= made.revision and normal_task_id(each.task_id or "") == wanted
+        each for each in reports if each.revision <= made.revision and work_of(each) == made.task
     )
     texts = ((each, blocker_of(each, envelope_of(each))) for each in of_task)
     return [
-        AskedBlocker(key=wanted, text=text, revision=each.revision, replaces=made)
+        AskedBlocker(key=made.task, text=text, revision=each.revision, replaces=made)
         for each, text in islice(texts, 1)
         if text is not None
     ]

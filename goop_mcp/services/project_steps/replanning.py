@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from goop_mcp.services.open_questions import withdraw_questions
+from goop_mcp.services.open_questions import counters_row, withdraw_questions
 from goop_mcp.services.project_steps.model import Stage
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import RetireReason, StoredReport
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.layout import BLUEPRINT
+from goop_mcp.workspace.report_index import work_of
 
 __all__ = ["replanned_reports", "reset_counters", "retire_reports", "wave_counters"]
 
@@ -46,13 +47,13 @@ def retire_reports(
     """Let `reports` count no more; attempts at their tasks are counted from the beginning."""
     if reports:
         writing.retire_reports([each.id for each in reports], reason=reason)
-        reset_counters(writing, (each.task_id for each in reports if each.task_id is not None))
+        reset_counters(writing, map(work_of, reports))
 
 
 def reset_counters(writing: WriteTransaction, tasks: Iterable[str]) -> None:
     """Count attempts, repeats and partials of `tasks` from the beginning; nothing is asked."""
     number, keys = writing.round().number, {normal_task_id(each) for each in tasks}
     withdraw_questions(writing, keys)
-    for task in keys:
+    for task in map(counters_row, keys):
         if writing.counters(round=number, task=task):
             writing.set_counters(round=number, task=task, values={})

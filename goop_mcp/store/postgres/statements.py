@@ -278,6 +278,9 @@ SELECT {report} FROM goop.reports
 WHERE {mine} AND id IN (
     SELECT max(id) FROM goop.reports
     WHERE {mine} AND round = %(round)s AND retired IS NULL GROUP BY task_id, agent, phase
+    UNION ALL SELECT id FROM goop.reports
+    WHERE {mine} AND round = %(round)s AND retired IS NULL AND task_id IS NULL
+        AND protocol = 'goop_report' AND status <> 'COMPLETE'
 )
 ORDER BY id DESC
 """)

@@ -116,6 +116,8 @@ WITH RECURSIVE keys (key) AS (
   keys.key) FROM keys WHERE keys.key IS NOT NULL
 )
 SELECT (SELECT max(id) {_OF_ROUND} AND {_KEY} = keys.key) FROM keys WHERE keys.key IS NOT NULL
+UNION ALL SELECT id {_OF_ROUND} AND {_KEY} >= '[null,' AND {_KEY} < '[null-'
+  AND protocol = 'goop_report' AND status <> 'COMPLETE'
 """  # noqa: S608 - constants
 # Callers rely on these columns being JSON objects. SQLite checks that several times faster than
 # Python.
@@ -321,7 +323,10 @@ class SqliteReadTransaction:
         )
 
     def last_reports(self, *, round: int) -> list[StoredReport]:
-        """Return the newest envelope of each task, agent and phase in a round, newest first."""
+        """Return the newest envelope of each task, agent and phase in a round, newest first.
+
+        Those without a task that are not COMPLETE are there as well.
+        """
         return self._select(
             StoredReport, f"WHERE id IN ({_LAST_REPORTS}) ORDER BY id DESC", {"round": round}
         )
