@@ -73,8 +73,8 @@ def report_key(number: int) -> str:
 
 
 def is_report_key(key: str) -> bool:
-    """Whether `key`, in our form, is the work of a report that names no task."""
-    return _REPORT.fullmatch(key) is not None
+    """Whether `key` is the work of a report that names no task, in any spelling."""
+    return _REPORT.fullmatch(key.strip()) is not None
 
 
 def same_task(one: str, other: str, *, current_wave: int | None = None) -> bool:

@@ -19,7 +19,7 @@ from goop_mcp.validation.evidence_rules import (
 )
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem
-from goop_mcp.workflow.task_ids import parse_task_id
+from goop_mcp.workflow.task_ids import is_report_key, parse_task_id
 from goop_mcp.workspace.claimed_changes import NONE_CHANGED, check_changes
 from goop_mcp.workspace.claimed_commits import check_commits
 from goop_mcp.workspace.claimed_files import Looked, check_files
@@ -172,7 +172,8 @@ def _check_tasks(
             found=excerpt(each.id),
         )
         for each in tasks
-        if not _is_planned(each, blueprint)
+        # The work of a report that named no task is not in the plan either.
+        if not (is_report_key(each.id) or _is_planned(each, blueprint))
     ]
 
 

@@ -19,6 +19,7 @@ from goop_mcp.context import AppContext
 from goop_mcp.services.project_status import project_status
 from goop_mcp.settings import Settings
 from goop_mcp.store.interface import ReadTransaction
+from goop_mcp.workflow.task_ids import is_report_key
 from goop_mcp.workspace import layout
 from goop_mcp.workspace.checkpoints import checkpoint_path
 from goop_mcp.workspace.documents.handoff import read_handoff
@@ -259,7 +260,7 @@ def check_rows(settings: Settings, position: ProjectPosition) -> None:
                 {
                     report.task_id: report
                     for report in reading.last_reports(round=reading.round().number)
-                    if report.task_id is not None
+                    if report.task_id is not None and not is_report_key(report.task_id)
                 },
             )
         )

@@ -37,7 +37,9 @@ class Oracle:
     """The books: what was decided in this round, and what waits for a person, by what it is about.
 
     A text is one that readers must find. `logged` is all that was ever decided, `blocked` are open
-    blockers by task, `asked` those that were answered. `partials` counts PARTIAL reports in a row
+    blockers by task, or by their own report without one, `asked` those that were answered. `words`
+    are the replies that were recorded, by what they are about, and `reports` is their number.
+    `partials` counts PARTIAL reports in a row
     by task, `claims` refused replies with the same untrue claim. `unfinished` is the task of the
     last report if that leaves it undone, `superseded` are the summaries that a later report of
     their task replaces. `asked_for` is what the last report wants next, `outdated` the same once a
@@ -50,6 +52,8 @@ class Oracle:
     claims: dict[str, int] = field(default_factory=dict)
     blocked: dict[str, str] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
+    reports: int = 0
     logged: list[tuple[str, ...]] = field(default_factory=list)
     summaries: dict[str, str] = field(default_factory=dict)
     superseded: set[str] = field(default_factory=set)
@@ -100,6 +104,7 @@ class Oracle:
         if action == "start_round":
             self.decided.clear()
             self.summaries.clear()
+            self.words.clear()
         if action == "accept" and given["outcome"] == "reject":
             tasks = given.get("tasks")
             for each in tasks if isinstance(tasks, list) else ():
@@ -115,16 +120,27 @@ class Oracle:
                 if self.claims[key] > 1:
                     self.waiting[key] = key
             return
-        if answer.status != "recorded" or "workflow/round-closed" in answer.findings:
+        if answer.status == "duplicate":
+            assert text in self.words, "a reply that was never recorded is called a duplicate"
+        # Words that were answered are said again; those that block still are the same report.
+        assert self.words.get(text) not in self.blocked or answer.status == "duplicate", answer.text
+        if answer.status != "recorded":
+            return
+        self.reports += 1
+        if "workflow/round-closed" in answer.findings:
             return
 
+        work = task or f"report {self.reports}"
+        task = None if work.startswith("report ") else task
+        self.words[text] = work
         self.claims.pop(key, None)
         self.waiting.pop("accept", None)
-        self.waiting.pop(key, None)
-        self.blocked.pop(key, None)
+        for each in (key, work):
+            self.waiting.pop(each, None)
+            self.blocked.pop(each, None)
         blockers = unescape(stated.get("blockers", "None"))
         if blockers != "None" and stated["status"] != "COMPLETE":
-            self.blocked[key] = self.waiting[key] = blockers
+            self.blocked[work] = self.waiting[work] = blockers
         self.partials[key] = self.partials.get(key, 0) + 1 if stated["status"] == "PARTIAL" else 0
         if self.partials[key] > 3:
             self.waiting[key] = f"PARTIAL {self.partials[key]} times in a row"

@@ -173,6 +173,26 @@ _STOPPED = report(
 )
 
 
+def _looked(summary: str, *, blockers: str = "None") -> str:
+    is_blocked = blockers != "None"
+    return report(
+        None,
+        "BLOCKED" if is_blocked else "COMPLETE",
+        of=(2, 2),
+        summary=summary,
+        agent="goop-researcher",
+        blockers=blockers,
+        next_agent="user" if is_blocked else "goop-executor",
+        next_action="Decide" if is_blocked else "W2.T1: Add the command",
+    )
+
+
+_REGION = "RULE 4 DEVIATION: Which region? Options: A) Europe, B) Asia"
+_CURRENCY = "RULE 4 DEVIATION: Which currency? Options: A) Euro, B) As ordered"
+_REGION_ASKED = _looked("The region is open", blockers=_REGION)
+_CURRENCY_ASKED = _looked("The currency is open", blockers=_CURRENCY)
+
+
 def _command(summary: str) -> str:
     return report(
         "W2.T1",
@@ -334,19 +354,73 @@ ORDERS: tuple[PlayStep, ...] = (
         after={"reports": 3, "open": (), "done": ("W1.T1", "W1.T2")},
     ),
     _hear(
+        "region",
+        "an agent that works for no task stops for a decision",
+        _REGION_ASKED,
+        actions=("ask_user",),
+        after={"reports": 4, "blockers": (_REGION,), "waiting": ("decide",)},
+    ),
+    _hear(
+        "currency",
+        "it stops once more, for another one: both wait",
+        _CURRENCY_ASKED,
+        actions=("ask_user",),
+        after={"reports": 5, "blockers": (_CURRENCY, _REGION), "waiting": ("decide", "decide")},
+    ),
+    _hear(
+        "region_twice",
+        "the orchestrator sends the first again, which is the same report",
+        _REGION_ASKED,
+        status="duplicate",
+    ),
+    _take(
+        "decide_region",
+        "the person decides one of them",
+        "decide",
+        {"task": "report 4", "choice": "B"},
+        person="decide",
+        changes=_LOG,
+        after={"blockers": (_CURRENCY,), "waiting": ("decide",)},
+    ),
+    _hear(
+        "region_again",
+        "the agent is still stopped by the same, and says so in the same words",
+        _REGION_ASKED,
+        actions=("ask_user",),
+        after={"reports": 6, "blockers": (_REGION, _CURRENCY), "waiting": ("decide", "decide")},
+    ),
+    _take(
+        "decide_region_again",
+        "the person decides once more",
+        "decide",
+        {"task": "report 6", "choice": "A"},
+        person="decide",
+        changes=_LOG,
+        after={"blockers": (_CURRENCY,), "waiting": ("decide",)},
+    ),
+    _hear(
+        "currency_found",
+        "a report that names the other one goes on without its blocker",
+        _looked("The orders state it").replace(
+            "</agent>", "</agent>\n  <task_id>report 5</task_id>", 1
+        ),
+        actions=_NEXT,
+        after={"reports": 7, "blockers": (), "waiting": ()},
+    ),
+    _hear(
         "command",
         "the last task is done",
         _command("The month is an argument"),
         writes={"orders/cli.py": '"""The command."""\n'},
         actions=_NEXT,
-        after={"reports": 4, **_FINISHED},
+        after={"reports": 8, **_FINISHED},
     ),
     _hear(
         "verified",
         "the verifier finds the must-have fulfilled, and a person is to accept",
         _verified("MH1 holds"),
         actions=("ask_user",),
-        after={"reports": 5, "waiting": ("accept",)},
+        after={"reports": 9, "waiting": ("accept",)},
     ),
     _take(
         "reject",
@@ -357,7 +431,7 @@ ORDERS: tuple[PlayStep, ...] = (
         changes=_LOG,
         findings=("workflow/rework-edge",),
         after={
-            "reports": 3,
+            "reports": 7,
             "phase": "execute",
             "done": ("W1.T1", "W1.T2"),
             "gates": _LOCKED,
@@ -370,14 +444,14 @@ ORDERS: tuple[PlayStep, ...] = (
         "the task is done again",
         _command("Only real months are exported"),
         actions=_NEXT,
-        after={"reports": 4, **_FINISHED},
+        after={"reports": 8, **_FINISHED},
     ),
     _hear(
         "verified_again",
         "it is verified again",
         _verified("MH1 holds, also for wrong months"),
         actions=("ask_user",),
-        after={"reports": 5, "waiting": ("accept",)},
+        after={"reports": 9, "waiting": ("accept",)},
     ),
     _take(
         "accept",

@@ -5,7 +5,7 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
-from goop_mcp.workflow.task_ids import parse_task_id
+from goop_mcp.workflow.task_ids import is_report_key, parse_task_id
 
 __all__ = ["PHASE_ALIAS", "STATE_RULES", "TASK_ID_MISSING", "UNKNOWN_PHASE"]
 
@@ -125,7 +125,8 @@ def _counter_over_total(report: Report, _expected: Expectations) -> list[Hit] | 
     example=Example(good=_GOOD_TASK, bad="<task_id>1.2</task_id>", reply=COMPLETE_REPLY),
 )
 def _task_id_form(report: Report, _expected: Expectations) -> Hit | None:
-    if not report.task_id:
+    # A report goes on with the work of one that named no task by the number of that report.
+    if not report.task_id or is_report_key(report.task_id):
         return None
 
     task = parse_task_id(report.task_id)
