@@ -187,6 +187,7 @@ def record_report(
     judged: Judged = JUDGED_BY_TOOL,
     occurrence: str = "",
     guard: Callable[[WriteTransaction], None] | None = None,
+    work: str | None = None,
     rules: Sequence[Rule] = (),
     why_not: str = NOT_ASKED,
     now: str,
@@ -200,8 +201,10 @@ def record_report(
     duplicate and writes nothing; of a rejected one only the verdict is counted, as `judged`. A
     report with the name of an `occurrence` repeats only one with that name: an agent may come back
     to what it reported before something else. `guard` is called in the transaction that records,
-    which its error prevents. `rules` are those of `validate`. `now` is ISO 8601 in UTC. Raises
-    ContextError, StoreError and RuleFailedError; then nothing was recorded.
+    which its error prevents. `work`, such as `report 7`, is what a report without a task goes on
+    with, if anything. `rules` are those of `validate`. `now` is ISO 8601 in UTC. Raises
+    ContextError, StoreError, RuleFailedError and, for a reply of a closed round,
+    ReportArgumentError; then nothing was recorded.
     """
     is_on = _policy(project_context).check_workspace
     # Who has judged it already says by itself whether the claims were verified.
@@ -290,6 +293,7 @@ def record_report(
         judged=judged,
         was_seen=was_seen,
         guard=guard,
+        work=work,
         now=now,
     )
     # One transaction: report, documents, state and counters are stored together or not at all.
@@ -445,9 +449,11 @@ class _Recording:
         judged: Judged,
         was_seen: bool,
         guard: Callable[[WriteTransaction], None] | None,
+        work: str | None,
         now: str,
     ) -> None:
         self.is_verified, self.was_seen, self.guard = is_verified, was_seen, guard
+        self.work = work
         self.session_documents: tuple[str, ...] = ()
         self.project_context, self.context, self.verdict, self.judged = (
             project_context,
@@ -666,7 +672,8 @@ class _Recording:
             created_at=self.now,
             agent=view.agent,
             phase=view.phase,
-            task_id=view.task_id or named_work(view.summary, self.before.report_index.records),
+            task_id=view.task_id
+            or named_work(self.work, view.summary, self.before.report_index.records),
             status=view.native_status,
             round=round,
         )

@@ -94,12 +94,13 @@ class ReportWords:
         return next((each for each in found if each is not None), None)
 
 
-def named_work(summary: str | None, records: Records) -> str | None:
-    """Return the work that the summary of a report without a task takes up again, None without one.
+def named_work(known: str | None, summary: str | None, records: Records) -> str | None:
+    """Return the work of another report that one without a task goes on with, None without one.
 
-    Only that of a report whose blocker is the last word on it: any other needs no end.
+    It is that which the caller knows, or which the summary takes up again; and only that of a
+    report whose blocker is the last word on it: any other needs no end.
     """
-    found = {normal_task_id(each) for each in _TAKEN_UP.findall(summary or "")}
+    found = {known} if known else set(map(normal_task_id, _TAKEN_UP.findall(summary or "")))
     named = found & records.blocked.keys()
     return named.pop() if len(named) == len(found) == 1 else None
 

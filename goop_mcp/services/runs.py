@@ -36,6 +36,8 @@ from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workflow.task_ids import is_report_key
+from goop_mcp.workspace.report_index import work_of
 
 __all__ = [
     "LeftRun",
@@ -453,6 +455,7 @@ def record_task(
         # Of an agent the attempts are counted as its task ends; a person has none.
         judged=Judged(surface="record_report", counts="by" in result),
         guard=refuse_late,
+        work=context.store.read(partial(_work_before, report=report)),
         rules=rules,
         now=now,
     )
@@ -464,6 +467,14 @@ def record_task(
     if number is None:
         raise RunError(recorded.verdict.feedback or f"the reply of {report.task} holds no report")
     return number
+
+
+def _work_before(reading: ReadTransaction, report: GraphReportRow) -> str | None:
+    """Return what the last report of the same task was about, if it named no task of the plan."""
+    last = reading.graphs.newest_event(report.run, report.task, "recorded")
+    before = reading.report(json.loads(last.data)["report"]) if last is not None else None
+    work = work_of(before) if before is not None else ""
+    return work if is_report_key(work) else None
 
 
 def record_by_hand(

@@ -384,14 +384,23 @@ def test_each_report_that_a_person_writes_is_recorded(place: Place, tmp_path: Pa
     blocked = report("BLOCKED", agent="goop-verifier", summary="Which?", blockers="RULE 4: which?")
     assert "recorded as report 4" in finish(place, run, "review", blocked).out
     assert place.states(run)["review"] == "input_required"
+    assert blockers_in(place) == ["RULE 4: which?"]
     good = report(agent="goop-verifier", summary="It is good.")
     assert "recorded as report 5" in finish(place, run, "review", good).out
     expected = ["First work.", "No limits.", "Second work.", "Which?", "It is good."]
     assert in_round(place) == expected
+    # Its reports name no task of the project, and are about the same work.
+    assert blockers_in(place) == []
     assert recorded(place, run) == {"build": 3, "review": 5}
     assert read_view(place.store, run).tasks["review"].reports == (2, 4, 5)
     assert not place.store.read(lambda reading: reading.graphs.unrecorded(run))
     check_run(place.store, run)
+
+
+def blockers_in(place: Place) -> list[str]:
+    """Return what blocks the project, as its status says."""
+    found: list[str] = json.loads(goop(place, "status", "--format", "json").out)["blockers"]
+    return found
 
 
 @pytest.mark.parametrize("moment", ["before", "after", None])
@@ -413,6 +422,7 @@ def test_a_person_finishes_a_task_of_an_agent_that_waits(
     run = row.id
     assert finish(place, run, "review", report(summary="I did it.")).code == 0
     assert in_round(place) == ["First work.", "Which limit?", "I did it."]
+    assert blockers_in(place) == []
     assert recorded(place, run) == {"build": 1, "review": 3}
     assert not place.store.read(lambda reading: reading.graphs.unrecorded(run))
     check_run(place.store, run)
@@ -504,8 +514,7 @@ def test_a_task_that_comes_back_to_what_it_reported_counts_with_that(
 
     assert in_round(place) == ["No key.", "Some work.", "No limits.", "No key."]
     assert recorded(place, run)["build"] == 4
-    blockers = json.loads(goop(place, "status", "--format", "json").out)["blockers"]
-    assert "which key?" in json.dumps(blockers)
+    assert "which key?" in json.dumps(blockers_in(place))
     assert goop(place, "runs", "resume", run).code == 3
     assert len(in_round(place)) == 4
     check_run(place.store, run)

@@ -7,6 +7,7 @@ import pytest
 
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import snapshot_in, take_snapshot
+from goop_mcp.services.recorded_reports import ReportArgumentError
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import Round
 from tests.services.reporting import NOW, record, report, working_in
@@ -50,17 +51,22 @@ def test_the_same_envelope_is_another_report_in_another_round(tmp_path: Path) ->
         assert record(project_context, report()).status == "duplicate"
 
         project_context.store.write(begin_next_round)
+        # Before anything runs in the second round, it can only be the reply of the first.
+        with pytest.raises(ReportArgumentError, match="report 1, which belongs to round 1"):
+            record(project_context, report())
+        record(project_context, report(task="W1.T1"))
         second = record(project_context, report())
+        assert second.remarks[0] == "Same words as report 1 of round 1."
         again = record(project_context, report())
         assert (first.status, second.status, again.status) == (
             "recorded",
             "recorded",
             "duplicate",
         )
-        assert (first.written.report, second.written.report, again.written.report) == (1, 2, 2)
+        assert (first.written.report, second.written.report, again.written.report) == (1, 3, 3)
         assert project_context.store.read(
             lambda reading: [each.round for each in reading.reports()]
-        ) == [2, 1]
+        ) == [2, 2, 1]
 
 
 def test_a_retired_report_counts_nowhere_and_may_be_recorded_again(tmp_path: Path) -> None:

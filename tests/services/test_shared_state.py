@@ -146,7 +146,7 @@ def test_a_project_is_the_same_in_a_file_in_a_shared_database_and_without_a_fold
 
             for task, wave in (("W1.T1", "1"), ("W1.T2", "1"), ("W2.T1", "2")):
                 for player in players:
-                    player.report(task, wave)
+                    player.report(task, wave, summary=f"Done in round {round}.")
                 assert compare()["facts"].open_tasks_in_all < 3
 
             for player in players:

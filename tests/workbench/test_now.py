@@ -8,6 +8,7 @@ from lxml import html
 
 from goop_mcp.services.project_status import project_status
 from goop_mcp.services.project_steps import ProjectStep, take_step
+from tests.services.reporting import record, report
 from tests.workbench.browsing import Browser, browse, text_of
 from tests.workbench.projects import NOW, opened, play_until
 
@@ -110,6 +111,33 @@ def decision_forms(page: Response) -> list[html.FormElement]:
     """Return the forms of decisions on a page."""
     forms = html.document_fromstring(page.text).forms
     return [each for each in forms if each.fields.get("action") == "decide"]
+
+
+def test_each_report_without_a_task_has_a_form_of_its_own(tmp_path: Path) -> None:
+    play_until(tmp_path, "rule_4")
+    with opened(tmp_path) as project:
+        numbers = [
+            record(
+                project, without_task("BLOCKED", blockers=f"Which {what}? Options: A) One, B) Two")
+            )
+            for what in ("colour", "size")
+        ]
+    first, second = (f"report {each.written.report}" for each in numbers)
+    with browse(tmp_path) as browser:
+        forms = {form.fields["task"]: form for form in decision_forms(browser.get("/"))}
+        given = {"action": "decide", "task": first, "seen": forms[first].fields["seen"]}
+        done = browser.post("/steps", {**given, "choice-1": "B"})
+        left = [form.fields["task"] for form in decision_forms(done)]
+
+    assert set(forms) == {"W2.T1", first, second}
+    assert f"{first}: B) Two" in text_of(done, "#decided-title ~ details")
+    assert sorted(left) == sorted(forms)
+    with opened(tmp_path) as project:
+        assert len(project_status(project).blockers) == 2
+
+
+def without_task(status: str, **parts: str) -> str:
+    return report("", status, **parts).replace("<task_id></task_id>", "")
 
 
 def test_the_form_of_a_decision_chooses_nothing_and_takes_what_is_offered(tmp_path: Path) -> None:

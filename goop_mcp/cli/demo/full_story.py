@@ -842,8 +842,14 @@ SECOND_ROUND = Chapter(
         ),
         _report(
             "second_w1_t1",
-            "the first task is reported word for word as in round 1, and counts",
-            _FIRST,
+            "the first task has the number of one of round 1, and counts for this round",
+            texts.report(
+                "W1.T1",
+                of=(3, 2),
+                summary="The sites of a page are found",
+                file="linkcheck/pages.py",
+                next_action="W1.T2: Ask each site once",
+            ),
             actions=_GO_ON,
             after={"reports": 16, "done": ("W1.T1",)},
         ),
