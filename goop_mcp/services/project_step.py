@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Final
@@ -29,7 +30,7 @@ _ACTIONS: Final = {word: action for action, word in _WORDS.items()}
 _COMMAND: Final = re.compile(
     r"goop-mcp (?:(?P<alone>status|init)"
     r"|project (?P<word>round --reopen|[a-z-]+)(?P<value>(?<=phase|-gate) [a-z]+)?"
-    r"(?P<options>(?: --[a-z]+(?: [\w.…-]+)?)*))(?![\w-]| --|`? with the same)"
+    r"(?P<options>(?: --[a-z]+(?: (?:[\w.…-]+|'[^'\n]*'))?)*))(?![\w-]| --|`? with the same)"
 )
 
 
@@ -86,7 +87,7 @@ def person_command(step: ProjectStep) -> str:
         "skip_gate": f" {step.gate}",
         "start_phase": f" {step.phase} --force",
         "accept": f" --outcome {step.outcome}",
-        "decide": f" --task {step.task}" if step.task else "",
+        "decide": f" --task {shlex.quote(step.task)}" if step.task else "",
     }
     word = _WORDS.get(step.action, step.action)
     return f"goop-mcp project {word}{arguments.get(step.action, '')}"
@@ -106,7 +107,8 @@ def _call(found: re.Match[str]) -> str:
     given = {"action": action}
     if found["value"]:
         given["gate" if action == "skip_gate" else "phase"] = found["value"].strip()
-    options = re.findall(r"--([a-z]+)(?: ([\w.…-]+))?", found["options"])
+    words = re.findall(r"--([a-z]+)(?: ([\w.…-]+|'[^'\n]*'))?", found["options"])
+    options = [(name, value.strip("'")) for name, value in words]
     listed = [f'{name}="{value}"' for name, value in (*given.items(), *options) if value]
     flags = [f"{name}=true" for name, value in options if not value]
     return f"update_project({', '.join([*listed, *flags])})"

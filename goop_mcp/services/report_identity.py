@@ -50,7 +50,7 @@ class Known(NamedTuple):
 
     @property
     def mark(self) -> str | None:
-        """What a report is marked with that says what one of a closed round said, else None."""
+        """What a report is marked with that says what one of a closed round reported, else None."""
         if self.earlier is None:
             return None
         return f"same words as report {self.earlier.id} of round {self.earlier.round}"
@@ -73,7 +73,7 @@ class ReportWords:
         number = reading.round().number
         base = key = self._key(number)
         while (same := reading.report_by_key(key)) is not None:
-            since = _left_behind(reading, same)
+            since = _answered_since(reading, same)
             if since is None:
                 return Known(key, same=same)
             key = f"{base}:after:{since}"
@@ -121,7 +121,7 @@ def words_of(verdict: Verdict, occurrence: str) -> ReportWords | None:
     return ReportWords(text, f"{digest}:{occurrence}" if occurrence else digest, redactions)
 
 
-def _left_behind(reading: ReadTransaction, report: StoredReport) -> int | None:
+def _answered_since(reading: ReadTransaction, report: StoredReport) -> int | None:
     """Return the revision since which the same words as in `report` are something new (D-110).
 
     That of the first decision on its work after it, or of the report by which work that is not done

@@ -122,7 +122,7 @@ class Oracle:
             return
         if answer.status == "duplicate":
             assert text in self.words, "a reply that was never recorded is called a duplicate"
-        # Words that were answered are said again; those that block still are the same report.
+        # Words that were answered are sent again; those that block still are the same report.
         assert self.words.get(text) not in self.blocked or answer.status == "duplicate", answer.text
         if answer.status != "recorded":
             return

@@ -533,6 +533,22 @@ def test_a_person_decides_on_a_blocker(player: Player) -> None:
     assert project_status(player.context).blockers == ("Nobody has the password",)
 
 
+def test_a_decision_on_an_agent_is_about_the_blocker_that_was_shown(player: Player) -> None:
+    player.executing()
+    untasked = report("", "BLOCKED", blockers=TWO_OPTIONS).replace("<task_id></task_id>", "")
+    number = record(player.context, untasked).written.report
+    asked = player.step("decide", task="(goop-executor)", choice="A")
+    assert asked.command == f"goop-mcp project decide --task 'report {number}'"
+    call = f'update_project(action="decide", task="report {number}")'
+    assert calls_for_commands(asked.command) == call
+    # Another one comes before the answer.
+    later = record(player.context, untasked.replace("which database", "which queue"))
+    assert asked.confirmation is not None
+    assert player.answer(asked.confirmation.id).status == "done"
+    (waiting,) = project_status(player.context).waiting
+    assert waiting.task == f"report {later.written.report}"
+
+
 def test_a_blocked_task_is_called_blocked_and_not_failed(player: Player) -> None:
     player.executing()
     player.report(

@@ -106,7 +106,12 @@ def decide(stage: Stage) -> Plan | NotDone:
             key=counters_row(asked.key),
         ),
         step=replace(
-            step, choice=choice, answer=answer, replaces=made.id if made is not None else None
+            step,
+            # An agent that is named may have another blocker before this one is answered.
+            task=asked.key if step.task else None,
+            choice=choice,
+            answer=answer,
+            replaces=made.id if made is not None else None,
         ),
         then=then,
     )

@@ -368,7 +368,7 @@ def _ask(
 
 
 def _waiting(stage: Stage, plan: Plan, question: StepQuestion, asked: Confirmation) -> StepResult:
-    command = person_command(stage.step)
+    command = person_command(plan.step or stage.step)
     message = notice(
         "Waiting for You",
         *question.lines,
