@@ -292,8 +292,14 @@ def check_position(found: Mapping[str, Any], expected: ProjectPosition) -> None:
 
 
 def without_ages(value: object) -> object:
-    """Return JSON values without the ages of what waits."""
+    """Return JSON values without the ages of what waits, and without what to do now.
+
+    A model is given the calls of tools, a person the commands of a terminal.
+    """
     if isinstance(value, Mapping):
-        kept = {key: each for key, each in value.items() if "age" not in key and key != "seconds"}
+        left_out = ("seconds", "fix")
+        kept = {
+            key: each for key, each in value.items() if "age" not in key and key not in left_out
+        }
         return {key: without_ages(each) for key, each in kept.items()}
     return [without_ages(each) for each in value] if isinstance(value, list) else value
