@@ -412,8 +412,8 @@ class _Judge:
         message = f"{self._name} is reported as passed; {why}; expected a run of the check"
         runner = next(iter(sorted(self._claimed(kind).runners)), None)
         fix = (
-            f"Run {f'`{runner}`' if runner else 'it'} on a line of its own, or write who else ran"
-            " it, or leave the check out."
+            f"Run {f'`{runner}`' if runner else 'it'} on a line of its own and copy what it prints,"
+            " or write who else ran it."
         )
         problem = self._problem(CHECK_REQUIRED, message, fix)
         return JudgedCheck(self._item("claimed", detail=why), (problem,))

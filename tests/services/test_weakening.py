@@ -1,5 +1,6 @@
 """In which direction each setting weakens, and that the stricter of two holds for each key."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import Severity
 from tests.documentation.pages import read_page
 from tests.hosts.hooks.hooks import GOOD
+from tests.repository import ROOT
 
 Change = tuple[Mapping[str, Any], Mapping[str, Any]]
 
@@ -158,6 +160,18 @@ def test_every_key_has_a_direction_and_the_page_says_which() -> None:
             for key in cells[0].split(",")
         }
         assert shown == {key: each.weakens_when for key, each in DIRECTIONS[name].items()}
+
+
+def test_the_page_and_the_schema_have_the_defaults_of_the_hooks() -> None:
+    section = read_page("docs/settings.md").split("| key")[2]
+    rows = [row.strip("|").split("|") for row in section.splitlines()[2:]]
+    shown = {row[0].strip("` "): row[1].strip("` ") for row in rows if len(row) > 1}
+    schema = json.loads((ROOT / "schemas" / "hooks" / "1.json").read_text(encoding="utf-8"))
+    for key in KEYS:
+        default = StopPolicy._field_defaults[key]
+        default = list(default) if isinstance(default, tuple) else default
+        assert json.loads(shown[key]) == default, key
+        assert schema["properties"][key].get("default", default) == default, key
 
 
 def test_every_key_is_tried_in_each_direction() -> None:

@@ -88,7 +88,7 @@ class StopPolicy(NamedTuple):
     confirm_decisions: bool = True
     keep_replies: bool = True
     evidence: Literal["observed", "off"] = "observed"
-    require_evidence: Literal["claimed", "observed", "recorded"] = "claimed"
+    require_evidence: Literal["claimed", "readable", "observed", "recorded"] = "readable"
     unreadable: Literal["pass", "reject"] = "pass"
     tasks: bool = False
     severities: Severities = NO_CHANGES

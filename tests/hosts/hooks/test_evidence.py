@@ -48,6 +48,12 @@ def test_the_project_can_turn_it_off(host: Host) -> None:
     assert stop(host, FAILED).passed
 
 
+def test_a_passed_check_that_nothing_can_have_been_is_sent_back_by_default(host: Host) -> None:
+    assert "no command of this task shows it" in stop(host, recorded("nothing-run")).reason
+    host.configure(require_evidence="claimed")
+    assert stop(host, recorded("nothing-run"), session_id="another", prompt_id="another").passed
+
+
 def test_evidence_can_be_required(host: Host) -> None:
     host.configure(require_evidence="observed", check_workspace=False)
     reason = stop(host, recorded("nothing-run")).reason
