@@ -113,9 +113,7 @@ def test_the_last_lines_of_the_transcript_may_come_after_the_event(
     late.join()
 
 
-def test_of_a_transcript_of_100_megabytes_the_end_is_read(
-    host: Host, tmp_path: Path
-) -> None:
+def test_of_a_transcript_of_100_megabytes_the_end_is_read(host: Host, tmp_path: Path) -> None:
     path = tmp_path / "agent-a1.jsonl"
     line = json.dumps({"type": "progress", "version": "2.1.329", "text": "x" * 10_000}).encode()
     with path.open("wb") as file:
