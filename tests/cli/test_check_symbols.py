@@ -83,7 +83,8 @@ def test_missing_symbols_and_stubs_are_named_and_change_no_verdict(
 
 
 def test_it_is_off_by_default(tmp_path: Path) -> None:
-    assert check(tmp_path, "shop.py", "`Shop.pay`").err == ""
+    note = "goop-mcp: note: not verified: 1 of 1 claims; --workspace verifies them.\n"
+    assert check(tmp_path, "shop.py", "`Shop.pay`").err == note
 
 
 @pytest.mark.parametrize(

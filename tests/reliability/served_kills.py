@@ -38,7 +38,8 @@ _WRITES: Final = 12
 _ROUNDS_A_PROJECT: Final = 5
 _LONGEST_DELAY: Final = 0.02
 _EXPECTED_FILES: Final = frozenset(
-    {".lock", "goop.db", "goop.db-wal", "goop.db-shm", CHRONICLE, "state.json", "archive"}
+    {".gitignore", ".lock", "goop.db", "goop.db-wal", "goop.db-shm", CHRONICLE, "state.json"}
+    | {"archive"}
 )
 
 

@@ -185,7 +185,7 @@ def test_git_that_does_not_answer_is_ended_with_all_it_started(
 
     (finding,) = check(project, project.reply).findings
 
-    assert "git did not answer within 0.5 seconds" in finding.message
+    assert "git did not answer within 0.5 s" in finding.message
     assert time.monotonic() - begun < 50
     started = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/cmdline")
     assert not started.exists() or started.read_bytes() == b""
