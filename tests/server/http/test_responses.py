@@ -77,12 +77,13 @@ def test_a_reply_is_judged_alike_with_a_stream_and_without(server: Served) -> No
     assert verdict_of(direct)["envelope"] == verdict_of(streamed)["envelope"]
 
 
-def test_what_looks_at_files_still_reports_its_progress(server: Served) -> None:
+def test_what_looks_at_files_may_report_its_progress(server: Served) -> None:
     answer = call(
         server, "validate_report", arguments={"text": COMPLETE_REPLY, "check_workspace": True}
     )
     assert answer.headers["content-type"].startswith("text/event-stream")
-    assert "notifications/progress" in answer.text
+    # What is over within a tenth of a second reports nothing.
+    assert "notifications/progress" not in answer.text
     assert verdict_of(answer)["verdict"] == "rejected"
 
 
