@@ -143,7 +143,9 @@ def _for_people(decision: Decision, width: int | None) -> str:
     lines += [_on_terminal(paragraph(decision.reason), width), ""]
     message = decision.message.rstrip()
     if width is not None:
-        message = render_terminal_page(message, width=width, colour=False).rstrip()
+        # Indented, so that a wrapped line of an agent's text cannot look like one of ours.
+        page = render_terminal_page(message, width=max(width - 2, 1), colour=False).rstrip()
+        message = textwrap.indent(page, "  ")
     lines += [message]
     if decision.instruction:
         lines += ["", *quoted("instruction", decision.instruction)]

@@ -113,7 +113,7 @@ def test_a_report_of_missing_files_is_sent_back_with_workspace(tmp_path: Path) -
 def test_a_terminal_shows_words_and_no_markup() -> None:
     shown = run_on_terminal("route", "--no-workspace", EXECUTOR).out
     assert "actions: save state, continue next" in shown
-    assert re.search("^🔮 GoopSpec · ", shown, re.MULTILINE)
+    assert re.search("^  🔮 GoopSpec · ", shown, re.MULTILINE)
     assert not re.findall(r"##|\*\*|^---$", shown, re.MULTILINE)
     piped = run("route", "--no-workspace", EXECUTOR).out
     assert "actions: save_state, continue_next" in piped

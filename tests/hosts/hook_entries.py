@@ -66,7 +66,8 @@ def printed_entries(machine: Machine) -> list[HookEntry]:
 def _shipped_texts() -> Iterator[tuple[str, str]]:
     for path in project_files():
         name = path.relative_to(ROOT).as_posix()
-        if name.startswith("tests/"):
+        # Scripts that show what hosts do set hooks of their own.
+        if name.startswith(("tests/", "findings/")):
             continue
 
         text = _text_of(path)
