@@ -160,7 +160,10 @@ def test_verdicts_of_the_demo_are_those_of_the_engine_on_its_two_replies(story: 
     first_reply, first_verdict, feedback, second_reply, second_verdict, *_ = story.steps
     for reply, shown in ((first_reply, first_verdict), (second_reply, second_verdict)):
         assert reply.reply is not None
-        assert shown.verdict == VerdictModel.model_validate(validate(reply.reply).to_dict())
+        assert shown.verdict is not None
+        # The library has no project to compare with, and says nothing of that.
+        judged = shown.verdict.model_copy(update={"unverified": None})
+        assert judged == VerdictModel.model_validate(validate(reply.reply).to_dict())
 
     assert first_verdict.verdict is not None
     assert feedback.feedback == first_verdict.verdict.feedback
@@ -170,7 +173,11 @@ def test_decision_of_the_demo_is_that_of_the_router_on_the_second_reply(story: S
     second_reply, shown = story.steps[3].reply, story.steps[5].decision
     assert second_reply is not None
     routed = route(validate(second_reply), RoutingContext()).to_dict()
-    assert shown == DecisionModel.model_validate({**routed, "trust": TRUST})
+    assert shown is not None
+    judged = shown.verdict.model_copy(update={"unverified": None})
+    assert shown.model_copy(update={"verdict": judged}) == DecisionModel.model_validate(
+        {**routed, "trust": TRUST}
+    )
     assert shown.rule == "G1"
 
 
