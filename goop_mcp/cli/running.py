@@ -147,13 +147,13 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
                 count=_counter(application),
                 parallel=parallel,
             )
-            left = _Left(f"interrupted; to go on: goop-mcp runs resume {run}", code=_INTERRUPTED)
+            left = _Left(f"interrupted (to go on: goop-mcp runs resume {run})", code=_INTERRUPTED)
             try:
                 interrupted = _run_exported(
                     application, runner.run, runner.stop, runner.outage, left=left
                 )
             except StoreError as error:
-                complain(f"gave up: {error}; to go on: goop-mcp runs resume {run}")
+                complain(f"gave up: {error} (to go on: goop-mcp runs resume {run})")
                 return _INTERRUPTED
 
         final = read_view(application.store, run)
@@ -172,7 +172,7 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
             show(f"then: goop-mcp runs resume {final.id}\n")
 
     if interrupted and final.state not in RUN_ENDED:
-        complain(f"interrupted; to go on: goop-mcp runs resume {run}")
+        complain(f"interrupted (to go on: goop-mcp runs resume {run})")
         return _INTERRUPTED
     return _EXIT_CODES.get(final.state, _INTERRUPTED)
 

@@ -234,7 +234,7 @@ def test_a_signal_ends_a_runner_on_a_full_disk(full: tuple[Scene, Trouble], sign
     printed = [line for line in scene.printed().splitlines() if line.startswith("goop-mcp: ")]
     id = run_of(scene)
     assert len(printed) == 1, printed
-    assert f"interrupted; to go on: goop-mcp runs resume {id}" in printed[0]
+    assert f"interrupted (to go on: goop-mcp runs resume {id}" in printed[0]
     assert "no space is left" in printed[0]
     assert scene.printed().count(AWAY) == 1
 
@@ -351,7 +351,7 @@ def test_a_signal_ends_a_runner_whose_server_is_gone(
             within(SECONDS, lambda: AWAY in log.read_text())
             os.kill(pid, signal.SIGTERM)
             within(SECONDS, lambda: not is_alive(pid))
-        assert "interrupted; `goop-mcp runs resume run-" in log.read_text()
+        assert "interrupted (to go on: goop-mcp runs resume run-" in log.read_text()
         server.start_again()
         assert scene.goop("runs", "resume", run_of(scene)).code == 0
 
@@ -366,7 +366,7 @@ def test_a_signal_ends_a_runner_whose_server_is_silent(tmp_path: Path) -> None:
             # The calls under way do not end: what ends the runner is that nobody answers it.
             assert process.wait(timeout=SECONDS) == 130
             relay.pass_on()
-        assert "interrupted; `goop-mcp runs resume run-" in scene.printed()
+        assert "interrupted (to go on: goop-mcp runs resume run-" in scene.printed()
         within(SECONDS, lambda: not any(map(is_alive, scene.programs)))
         assert scene.goop("runs", "resume", run_of(scene)).code == 0
 

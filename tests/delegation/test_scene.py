@@ -355,7 +355,7 @@ def test_the_first_interrupt_lets_calls_end_and_the_run_goes_on_later(
         out, err = process.communicate(timeout=60)
 
     assert process.returncode == 130, (out, err)
-    run_id = err.decode().split("goop-mcp runs resume ")[1].split("`")[0]
+    run_id = err.decode().split("goop-mcp runs resume ")[1].split(")")[0]
     assert table(goop, run_id)["plan"] == "accepted"
     assert asked(project) == ["plan"]
     assert goop("runs", "resume", run_id).code == 3
@@ -390,7 +390,7 @@ def test_the_second_interrupt_ends_the_programs_and_loses_nothing(
     pid = int((project / "pid").read_text())
     until(lambda: not is_alive(pid))
     worker.write_text(good)
-    run_id = err.decode().split("goop-mcp runs resume ")[1].split("`")[0]
+    run_id = err.decode().split("goop-mcp runs resume ")[1].split(")")[0]
     assert goop("runs", "resume", run_id).code == 3
     assert table(goop, run_id)["plan"] == "accepted"
 

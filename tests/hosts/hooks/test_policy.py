@@ -166,7 +166,9 @@ def test_nothing_is_written_into_the_project(host: Host, tmp_path: Path) -> None
         host.send(event)
 
     assert [path.name for path in host.project.rglob("*")] == ["src", "login.py"]
-    assert {path.name for path in tmp_path.iterdir()} == {host.project.name, host.data.name}
+    # What a person was shown is kept in the folder of the person.
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {host.project.name, host.data.name, "person"}
 
 
 @requirement("F-15")
