@@ -2,9 +2,11 @@
 
 A question belongs to a task, or to an agent whose replies name none. It is stored with the counters
 of the round, whichever surface has judged the reply, and goes when it is answered, when the next
-reply of the same task asks nothing, or when what it is about is gone.
+reply of the same task asks nothing, or when what it is about is gone. At most 50 are kept, and at
+most 48 KiB of JSON: the newest, each with its first 600 characters.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -29,6 +31,7 @@ _OF_ROUND: Final = ""
 _NAME: Final = "questions"
 _MOST: Final = 50
 _LONGEST: Final = 600
+_MOST_BYTES: Final = 48 * 1024
 _AGENT: Final = "agent "
 # The next step was left to a person; any later reply or step goes on without one.
 _PASSING_RULES: Final = frozenset({"G4"})
@@ -139,6 +142,9 @@ def _store(writing: WriteTransaction, questions: Sequence[OpenQuestion]) -> None
         }
         for each in questions[-_MOST:]
     ]
+    # Any text is at most six times as long in JSON as its characters; the row has a limit.
+    while len(json.dumps(rows)) > _MOST_BYTES:
+        rows.pop(0)
     after = {name: value for name, value in before.items() if name != _NAME}
     after |= {_NAME: rows} if rows else {}
     if after != before:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.routing import RoutingContext
+from goop_mcp.services.open_questions import open_questions
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.record_report import RecordedReport
 from goop_mcp.services.route_reply import route_reply
@@ -240,3 +241,15 @@ def test_the_command_counts_as_record_report_does_and_no_reply_twice(
     assert [record(project, partial(3)).decision.rule, routed(partial(3))] == ["G7", "G7"]
     assert [routed(partial(4)), record(project, partial(4)).decision.rule] == ["G7c", "G7c"]
     store.close()
+
+
+def test_of_many_long_questions_the_newest_are_kept(project: ProjectContext) -> None:
+    for number in range(1, 61):
+        task = f"W9.T{number}"
+        recorded = record(project, report(task, "BLOCKED", blockers="\u5b57" * 5_000))
+        assert recorded.status == "recorded"
+
+    kept = project.store.read(open_questions)
+    assert 5 < len(kept) <= 50
+    assert kept[-1].key == "W9.T60"
+    assert all(len(each.text) <= 600 for each in kept)
