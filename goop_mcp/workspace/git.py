@@ -425,6 +425,8 @@ def _answer(
         writer.join()
 
     if late.is_set():
+        # A program closes its files a moment before it has ended.
+        timer.join()
         raise GitTooSlowError(f"git did not answer within {seconds:.2g} s")
     if len(answer) > _MOST_ANSWERED:
         raise GitError("the repository has too many files to look at")
