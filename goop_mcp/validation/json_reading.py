@@ -1,7 +1,7 @@
 """Read one JSON envelope: unchanged if possible, repaired if necessary, partially if cut off."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 from msgspec import Struct, field
@@ -101,12 +101,11 @@ def read_json(
     limits: Limits,
     *,
     name: str,
-    read_values: Callable[[JsonObjectValue, Sequence[str] | None], ParsedValues[M]],
+    read_values: Callable[[JsonObjectValue], ParsedValues[M]],
 ) -> ParsedJson[M]:
     """Read the object `found` in `text` with the family's `read_values`.
 
-    `name` is the key of a wrapper. `read_values` receives the values and all strings of the object,
-    including keys, or None if collecting them would require a walk through the values.
+    `name` is the key of a wrapper.
     """
     source = text[found.start : found.end]
     # Before anything walks through the values.
@@ -153,10 +152,7 @@ def read_json(
     if inner is not values or found.encoded:
         parsed.problems += _form_problems(found, name, wrapped=inner is not values)
 
-    # Without escapes, the parts between quotes are structure and string in turn, so splitting the
-    # source gives all strings in one pass of C code.
-    plain = loose is None and "\\" not in source
-    read = read_values(inner, source.split('"')[1::2] if plain else None)
+    read = read_values(inner)
     parsed.model = read.model
     if found.complete:
         parsed.problems += read.problems

@@ -184,20 +184,14 @@ class ValueReader:
             others = {key: value for key, value in values.items() if key != but}
             self._walk(others, where, ValueKind.TEXT, suspected)
 
-    def look_for_template_text(
-        self, values: JsonObjectValue, strings: Sequence[str] | None = None
-    ) -> frozenset[str]:
+    def look_for_template_text(self, values: JsonObjectValue) -> frozenset[str]:
         """Return the texts of `values` that may be template text, usually none.
 
-        `strings` are all texts in `values`, and maybe others, if the caller has them already. A
-        kind that reads a value later asks `is_suspected`, so that no text is examined twice.
+        A kind that reads a value later asks `is_suspected`, so that no text is examined twice.
         """
-        if strings is None:
-            texts: list[str] = []
-            _collect_texts(values, texts)
-            strings = texts
-
-        self.suspected = suspects([*map(str.strip, strings)], self.rules.prose)
+        texts: list[str] = []
+        _collect_texts(values, texts)
+        self.suspected = suspects([*map(str.strip, texts)], self.rules.prose)
         return self.suspected
 
     def is_suspected(self, value: str) -> bool:
@@ -211,14 +205,18 @@ class ValueReader:
         kind: ValueKind,
         suspected: frozenset[str],
     ) -> None:
+        is_object = isinstance(holder, dict)
         items = holder.items() if isinstance(holder, dict) else enumerate(holder)
         for key, value in items:
+            if isinstance(value, str) and value.strip() not in suspected:
+                continue
+
             step = escape_pointer(str(key))
-            kind = value_kind(str(key)) if isinstance(holder, dict) else kind
+            own = value_kind(str(key)) if is_object else kind
             if isinstance(value, dict | list):
-                self._walk(value, f"{where}/{step}", kind, suspected)
-            elif isinstance(value, str) and value.strip() in suspected:
-                self._template_text(value, where, step, kind)
+                self._walk(value, f"{where}/{step}", own, suspected)
+            elif isinstance(value, str):
+                self._template_text(value, where, step, own)
 
     def _template_text(self, value: str, where: str, step: str, kind: ValueKind) -> None:
         weight = template_text(value, kind, self.rules.prose)

@@ -69,11 +69,12 @@ def _may_begin(line: str) -> bool:
     first = line.partition(" ")[0].lower()
     if not first.isalpha():
         first = first.partition("(")[0].rstrip(".,:;!\n").replace("’", "'")
+    initial = line[:1]
     return (
         first in FIRST_WORDS
-        or not line[:1].isascii()
-        or " konnt" in line[:_LONGEST]
-        or _TASK_NUMBER.match(line) is not None
+        or not initial.isascii()
+        or " konnt" in line
+        or (initial in "Ww" and _TASK_NUMBER.match(line) is not None)
     )
 
 

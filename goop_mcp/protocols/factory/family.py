@@ -125,7 +125,7 @@ class FactoryFamily:
             text,
             limits,
             name=self.name,
-            read_values=lambda values, strings: read_reply(values, bounds, strings),
+            read_values=lambda values: read_reply(values, bounds),
         )
         reply, problems = parsed.model, parsed.problems
         # What was cut off is shown but not judged: most findings would be about the missing rest

@@ -1,6 +1,6 @@
 """From the values of a JSON object to a Factory reply; what is odd is noted on the way."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 from goop_mcp.protocols.factory import tables
@@ -51,16 +51,11 @@ _ERROR_KEYS = frozenset({"type", "message", "recoverable"})
 _WORK_KEYS = frozenset({"completed", "blocked_on"})
 
 
-def read_reply(
-    values: JsonObjectValue, bounds: PathBounds, strings: Sequence[str] | None = None
-) -> ParsedValues[Reply]:
-    """Read a reply; what lenient mode repairs is set in `values` too.
-
-    `strings` are all texts in `values`, if the caller has them already.
-    """
+def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[Reply]:
+    """Read a reply; what lenient mode repairs is set in `values` too."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
     # Before the fields are read: each of them asks whether its text is suspected.
-    reader.look_for_template_text(values, strings)
+    reader.look_for_template_text(values)
     reader.fields(_STATUS, values, "")
     # After the repair of the status above, which decides what the rest has to be.
     status = _STATUSES.get(str(values.get("status")))

@@ -167,7 +167,7 @@ def read_contexts(
             return None
 
         parsed = read_json(
-            found, text, limits, name=name, read_values=lambda values, _: read(values, bounds)
+            found, text, limits, name=name, read_values=lambda values: read(values, bounds)
         )
         # Offsets of a part count from its object, those of the block from its first marker.
         shift = found.start - block.start

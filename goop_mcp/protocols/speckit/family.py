@@ -134,7 +134,7 @@ class SpeckitFamily:
             text,
             limits,
             name=self.name,
-            read_values=lambda values, strings: read_response(values, bounds, strings),
+            read_values=lambda values: read_response(values, bounds),
         )
         response, problems = parsed.model, parsed.problems
         # What was cut off is shown but not judged: most findings would be about the missing rest

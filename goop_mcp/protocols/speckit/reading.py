@@ -1,6 +1,5 @@
 """From the values of a JSON object to the models of speckit; what is odd is noted on the way."""
 
-from collections.abc import Sequence
 from typing import TypeVar
 
 from goop_mcp.protocols.speckit import tables
@@ -43,15 +42,10 @@ _FEEDBACK_KEYS = frozenset(field.name for field in tables.FEEDBACK)
 _ISSUE_KEYS = frozenset({"severity", "type", "message", "location", "recommendation"})
 
 
-def read_response(
-    values: JsonObjectValue, bounds: PathBounds, strings: Sequence[str] | None = None
-) -> ParsedValues[Response]:
-    """Read an agent's answer; what lenient mode repairs is set in `values` too.
-
-    `strings` are all texts in `values`, if the caller has them already.
-    """
+def read_response(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[Response]:
+    """Read an agent's answer; what lenient mode repairs is set in `values` too."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
-    reader.look_for_template_text(values, strings)
+    reader.look_for_template_text(values)
     reader.fields(_ENVELOPE, values, "")
     status = _STATUSES.get(str(values.get("status")))
     if status is Status.SUCCESS:

@@ -10,8 +10,23 @@ __all__ = ["admitted_in"]
 _LONGEST: Final = 4_000
 _SUSPECT: Final = (
     *("still", " yet", "yet ", "stub", "placeholder", "skeleton", "noch", "weiterhin", "encore"),
-    *("toujours", "todav", "aún", "siguen", "ainda", "continuam", "ещё", "еще", "прежнему"),
-    *("platzhalter", "заглушка", "仍", "还", "桩", "占位", "まだ", "依然", "スタブ"),
+    *("toujours", "todav", "siguen", "ainda", "continuam", "platzhalter"),
+)
+_SUSPECT_BEYOND_ASCII: Final = (
+    *(
+        "aún",
+        "ещё",
+        "еще",
+        "прежнему",
+        "заглушка",
+        "仍",
+        "还",
+        "桩",
+        "占位",
+        "まだ",
+        "依然",
+        "スタブ",
+    ),
 )
 
 
@@ -24,7 +39,10 @@ def admitted_in(summary: str) -> str | None:
     """
     text = without_quotations(summary[:_LONGEST])
     lower = text.lower()
-    if not any(word in lower for word in _SUSPECT):
+    is_suspect = any(map(lower.__contains__, _SUSPECT))
+    if not is_suspect and not lower.isascii():
+        is_suspect = any(map(lower.__contains__, _SUSPECT_BEYOND_ASCII))
+    if not is_suspect:
         return None
 
     # Most summaries have none of these words, and the forms take long to compile.
