@@ -52,7 +52,6 @@ __all__ = [
     "ContextError",
     "DocumentMissingError",
     "DocumentUnreadableError",
-    "GoopDeprecationWarning",
     "GoopError",
     "HookEventError",
     "IllegalMoveError",
@@ -89,10 +88,6 @@ __all__ = [
 
 # A longer list of names would not help.
 _MOST_LISTED = 12
-
-
-class GoopDeprecationWarning(DeprecationWarning):
-    """Shown when a public name is used that has a replacement; the text names it."""
 
 
 class GoopError(Exception):

@@ -67,11 +67,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     from goop_mcp.retry.workflow import Step, WorkflowLoop, WorkflowRun, WorkflowStopReason, follow
-
-    Asking = RetryLoop
-    Following = WorkflowLoop
-    Journey = WorkflowRun
-    JourneyEnd = WorkflowStopReason
 else:
     # What needs the router is imported only when it is used.
     __getattr__ = names_on_demand(
@@ -79,10 +74,4 @@ else:
         dict.fromkeys(
             ("Step", "WorkflowLoop", "WorkflowRun", "WorkflowStopReason", "follow"), "workflow"
         ),
-        renamed={
-            "Asking": "RetryLoop",
-            "Following": "WorkflowLoop",
-            "Journey": "WorkflowRun",
-            "JourneyEnd": "WorkflowStopReason",
-        },
     )

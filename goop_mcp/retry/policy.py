@@ -2,14 +2,12 @@
 
 import random
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import wraps
 from typing import Any, Literal, Self, cast
 
-from goop_mcp.errors import GoopDeprecationWarning, PolicyError
+from goop_mcp.errors import PolicyError
 from goop_mcp.protocols import RULES
 from goop_mcp.retry.replies import Agent, Way
 
@@ -22,45 +20,6 @@ _MOST_ATTEMPTS = 100
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _LONGEST_NAMED_PAUSE = 3600.0
 _JITTER = 0.2
-
-
-# Until 1.0.
-_FORMER_NAMES = {
-    "mend_form": "allow_repairs",
-    "unmended": "rejected_repairs",
-    "ways": "strategies",
-}
-
-
-def _accept_former_names(policy_class: "type[RetryPolicy]") -> "type[RetryPolicy]":
-    """Have the constructor accept the former names of fields as well, with a warning.
-
-    They cannot be fields: `replace` and `==` would then have two values for one setting.
-    """
-    create = policy_class.__init__
-
-    @wraps(create)
-    def init(self: "RetryPolicy", /, **values: Any) -> None:  # noqa: ANN401 - of each field's type
-        for former, name in _FORMER_NAMES.items():
-            if former in values:
-                _warn_of_former(former)
-                # Replaces a value under the present name, which `replace(policy, mend_form=False)`
-                # passes as well, from the policy that it copies.
-                values[name] = values.pop(former)
-
-        create(self, **values)
-
-    type.__setattr__(policy_class, "__init__", init)
-    return policy_class
-
-
-def _warn_of_former(former: str) -> None:
-    warnings.warn(
-        f"RetryPolicy.{former} is now called {_FORMER_NAMES[former]}; the old name is removed in"
-        " 1.0",
-        GoopDeprecationWarning,
-        stacklevel=3,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +43,6 @@ class FailedCall:
         return self.failure
 
 
-@_accept_former_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
     """What bounds a call.
@@ -153,24 +111,6 @@ class RetryPolicy:
         errors = [*_numbers(self), *_others(self)] or _contradictions(self)
         if errors:
             raise PolicyError("the policy cannot be kept: " + "; ".join(errors))
-
-    @property
-    def mend_form(self) -> bool:
-        """The former name of `allow_repairs`, removed in 1.0."""
-        _warn_of_former("mend_form")
-        return self.allow_repairs
-
-    @property
-    def unmended(self) -> frozenset[str]:
-        """The former name of `rejected_repairs`, removed in 1.0."""
-        _warn_of_former("unmended")
-        return self.rejected_repairs
-
-    @property
-    def ways(self) -> "tuple[Way, ...]":
-        """The former name of `strategies`, removed in 1.0."""
-        _warn_of_former("ways")
-        return self.strategies
 
     @property
     def fallbacks(self) -> "tuple[Agent, ...]":
