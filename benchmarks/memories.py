@@ -143,9 +143,8 @@ class _BareInsert:
             name: value for name, value in asdict(row).items() if not isinstance(value, tuple)
         }
         texts = {
-            "concepts": "[]",
-            "facts": "[]",
-            "source_files": "[]",
+            **dict.fromkeys(("concepts", "facts", "source_files", "sketches"), "[]"),
+            **dict.fromkeys(("inner_words", "filter_tokens"), ""),
             "concept_words": "\n".join(row.concepts),
         }
         values |= {**texts, "revision": 0}

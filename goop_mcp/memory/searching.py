@@ -1,10 +1,10 @@
-"""Find memories by words: each query gives a ranked list, and the lists are fused by rank.
+"""Find memories by words; the scores of a memory for all phrasings of a question are added.
 
 Each memory that was found has a snippet that shows why.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +16,6 @@ from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import MemoryFilter, SearchHit, StoredMemory
 from goop_mcp.store.search_text import (
     MOST_WORDS,
-    fold_concept,
     query_terms,
     query_words,
     term_forms,
@@ -36,8 +35,7 @@ __all__ = [
 ]
 
 _LONGEST_QUERY: Final = 1000
-# The usual constant of reciprocal rank fusion. It makes the first place of a list weigh only a
-# little more than the second, so that places in several lists count more than one high place.
+# The usual constant of reciprocal rank fusion: the first place weighs little more than the second.
 _RANK_OFFSET: Final = 60
 _ALL_WORDS: Final = 1.25
 # A related word makes a memory likely, a word of the question makes it certain.
@@ -132,14 +130,11 @@ class _RankedList:
     is_full: bool
 
 
-def search_memory(
-    store: Store, request: SearchRequest, *, neighbours: Sequence[Sequence[int]] = ()
-) -> FoundMemories:
+def search_memory(store: Store, request: SearchRequest) -> FoundMemories:
     """Return memories that match any of the queries; any text is a valid query.
 
-    `neighbours` are ranked lists of ids found by other means, nearest first; they are filtered and
-    fused with the results by words. Raises SearchArgumentError for a filter, number of queries or
-    limit that is not allowed, and the errors of the store.
+    Raises SearchArgumentError for a filter, number of queries or limit that is not allowed, and the
+    errors of the store.
     """
     queries = [request.queries] if isinstance(request.queries, str) else list(request.queries)
     if not 1 <= len(queries) <= MOST_QUERIES:
@@ -159,16 +154,17 @@ def search_memory(
     asked = [terms for terms in terms_of if terms]
 
     def ask(reading: ReadTransaction) -> tuple[list[FoundMemory], int, bool]:
-        by_words = _by_words(reading, asked, wanted, limit)
-        others = [_by_ids(reading, ids, wanted) for ids in neighbours]
-        # What several phrasings found counts as often as the phrasings would one by one.
-        ranked = _fused([by_words] * max(1, len(asked)) + others)
-        scores = dict(ranked[:limit])
+        ranked = _by_words(reading, asked, wanted, limit)
+        # Scores of the engines are not comparable, ranks are.
+        scores = {
+            hit.id: len(asked) / (_RANK_OFFSET + rank)
+            for rank, hit in enumerate(ranked.hits[:limit], 1)
+        }
         shown = [
             FoundMemory(memory, scores[memory.id], snippet(memory.content, every_word))
             for memory in reading.memories_with_ids(list(scores))
         ]
-        return shown, len(ranked), any(each.is_full for each in (by_words, *others))
+        return shown, len(ranked.hits), ranked.is_full
 
     every_word = [word for terms in asked for term in terms for word in query_words(term)]
     items, total, is_capped = store.read(ask)
@@ -283,36 +279,6 @@ def _by_words(
 
 def _best_first(hit: SearchHit) -> tuple[float, int]:
     return -hit.score, -hit.revision
-
-
-def _by_ids(reading: ReadTransaction, ids: Sequence[int], wanted: MemoryFilter) -> _RankedList:
-    asked = {fold_concept(concept) for concept in wanted.concepts}
-    memories = [
-        memory
-        for memory in reading.memories_with_ids(ids[:RANKED])
-        if memory.forgotten_at is None
-        and memory.importance >= wanted.min_importance
-        and (not wanted.types or memory.type in wanted.types)
-        and (not asked or not asked.isdisjoint(map(fold_concept, memory.concepts)))
-    ]
-
-    return _RankedList(
-        [SearchHit(each.id, each.revision, 0.0) for each in memories], len(ids) >= RANKED
-    )
-
-
-def _fused(lists: Iterable[_RankedList]) -> list[tuple[int, float]]:
-    """Fuse the lists: a memory scores the sum of 1 / (60 + rank); among equals the newer is first.
-
-    Scores of different methods are not comparable, ranks are.
-    """
-    fused: dict[int, SearchHit] = {}
-    for each in lists:
-        for rank, hit in enumerate(each.hits, 1):
-            score = fused[hit.id].score if hit.id in fused else 0.0
-            fused[hit.id] = replace(hit, score=score + 1 / (_RANK_OFFSET + rank))
-
-    return [(hit.id, hit.score) for hit in sorted(fused.values(), key=_best_first)]
 
 
 def snippet(content: str, words: Sequence[str], limit: int = LONGEST_SNIPPET) -> str:

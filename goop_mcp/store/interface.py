@@ -102,19 +102,6 @@ class ReadTransaction(Protocol):
         """Return at most `limit` memories with a larger id, oldest first; 0 begins the list."""
         ...
 
-    def memories_without_vector(
-        self, model: str, *, dimensions: int, limit: int, after_id: int = 0
-    ) -> list[StoredMemory]:
-        """Return memories without a vector of `model` with so many dimensions, oldest first.
-
-        `after_id`, the id of the last one, continues the list.
-        """
-        ...
-
-    def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
-        """Return ids of memories with their vectors of `model` and so many dimensions, by id."""
-        ...
-
     def memory_counts(self) -> Mapping[MemoryType, int]:
         """Return how many memories of each type there are; types without any are omitted."""
         ...
@@ -322,17 +309,10 @@ class WriteTransaction(ReadTransaction, Protocol):
         """
         ...
 
-    def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
-        """Store the vector of a memory in place of an earlier one of `model`.
-
-        A forgotten memory gets none. It does not change the project and has no revision.
-        """
-        ...
-
     def forget_memory(
         self, id: int, *, forgotten_at: str, purge: bool = False
     ) -> StoredMemory | None:
-        """Remove a memory's texts, vectors, key and index entries; `purge` removes the row as well.
+        """Remove a memory's texts, key and index entries; `purge` removes the row as well.
 
         Return the memory as it was; None when there is none, or when it is already forgotten and
         not to be purged.

@@ -7,7 +7,6 @@ import re
 import shlex
 import sqlite3
 import sys
-from collections.abc import Sequence
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -29,21 +28,11 @@ from tests.delegation.graphs import Team
 from tests.documentation.pages import Fence, fences
 from tests.documentation.test_examples import names_of, plain, readme_reply
 from tests.frameworks import recipes
-from tests.memory.test_embedding import TopicEmbedder
 from tests.repository import ROOT
 from tests.retry.agents import GOOD
 from tests.workspace.true_projects import git
 
 SERVERS = {"goop"}
-
-
-class Synonyms(TopicEmbedder):
-    """Knows that who logs in makes a login."""
-
-    async def embed(self, texts: Sequence[str], *, query: bool) -> list[list[float]]:
-        return await super().embed(
-            [text.replace("log in?", "login") for text in texts], query=query
-        )
 
 
 def only(page: str, language: str, words: str = "") -> Fence:
@@ -237,15 +226,6 @@ def test_the_events_of_a_run_are_read_in_python(tmp_path: Path) -> None:
 
     assert [line.partition(" ")[2] for line in lines][-2:] == ["build: running", "build: accepted"]
     assert again == ([], run_.last_seq)
-
-
-def test_the_search_by_meaning_of_the_page_finds_the_memory(tmp_path: Path) -> None:
-    assert run("memory", "save", "Login", "The login needs a session", cwd=tmp_path).code == 0
-    store = open_store(None, project=tmp_path)
-    found = names_of("docs/memory.md", store=store, embedder=Synonyms())["found"]
-    store.close()
-
-    assert [each.memory.title for each in found.items] == ["Login"]
 
 
 def test_the_evidence_of_a_program_contradicts_the_report(

@@ -171,19 +171,6 @@ def test_what_cannot_be_answered_is_refused_with_what_is_allowed(
         search_memory(store, request_)
 
 
-def test_what_was_found_in_another_way_is_fused_and_filtered(store: Store) -> None:
-    words = save(store, "Sessions live in Redis")
-    near = save(store, "The cookie is opaque")
-    note = save(store, "Cookies have a flag", type="note")
-    gone = save(store, "Cookies of old")
-    forget_memory(store, gone)
-
-    request = SearchRequest(queries="redis", types=["observation"])
-    answer = search_memory(store, request, neighbours=[[gone, note, near, words, 4711]])
-
-    assert found(answer) == [words, near]
-
-
 NASTY = st.sampled_from(
     [
         "'",

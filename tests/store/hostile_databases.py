@@ -56,8 +56,9 @@ FOREIGN_OBJECTS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 _REPORT: Final = (
-    "INSERT INTO reports (protocol, idempotency_key, envelope, verdict, decision, revision,"
-    " created_at) VALUES ('goop_report', 'k', '{{}}', '{{}}', '{}', 2, '2026-01-15T10:30:00Z')"
+    "INSERT INTO reports (protocol, idempotency_key, envelope, verdict, decision, round,"
+    " revision, created_at) VALUES ('goop_report', 'k', '{{}}', '{{}}', '{}', 1, 2,"
+    " '2026-01-15T10:30:00Z')"
 )
 FOREIGN_VALUES: Final[dict[str, tuple[str, ...]]] = {
     "a title of 60 MB": (

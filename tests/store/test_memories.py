@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.interface import Store, WriteTransaction
+from goop_mcp.store.interface import Store
 from goop_mcp.store.records import MOST_OF_A_SKETCH, MemoryFilter, StoredMemory
 from tests.store.conftest import OpenStore
 from tests.store.rows import NOW, add, add_named, found, new_memory
@@ -225,50 +225,6 @@ def test_a_forgotten_memory_can_still_be_purged(store: Store) -> None:
         is not None
     )
     assert memory(store, 1) is None
-
-
-def test_a_memory_has_one_vector_of_each_model_until_it_is_forgotten_or_purged(
-    store: Store, open_again: OpenStore
-) -> None:
-    one, two, three = add_named(store, "one", "two", "three")
-
-    def keep(writing: WriteTransaction) -> None:
-        writing.set_vector(one, "small", [9.0, 9.0])
-        writing.set_vector(one, "small", [0.5, -0.25])
-        writing.set_vector(two, "small", [1.0, 2.0])
-        writing.set_vector(three, "small", [3.0, 4.0])
-        writing.set_vector(one, "large", [1.0, 2.0, 3.0])
-        writing.set_vector(99, "small", [1.0, 2.0])
-
-    def kept(model: str, dimensions: int) -> list[tuple[int, list[float]]]:
-        rows = open_again().read(lambda reading: reading.vectors(model, dimensions=dimensions))
-        return [(id, list(vector)) for id, vector in rows]
-
-    store.write(keep)
-    assert kept("small", 2) == [(one, [0.5, -0.25]), (two, [1.0, 2.0]), (three, [3.0, 4.0])]
-    assert kept("large", 3) == [(one, [1.0, 2.0, 3.0])]
-    assert (kept("large", 2), kept("none", 2)) == ([], [])
-    assert store.read(lambda reading: reading.revision()) == 3
-    store.write(lambda writing: writing.forget_memory(one, forgotten_at=NOW))
-    store.write(lambda writing: writing.forget_memory(two, forgotten_at=NOW, purge=True))
-    assert (kept("small", 2), kept("large", 3)) == ([(three, [3.0, 4.0])], [])
-
-
-def test_memories_without_a_vector_of_a_model_are_listed_oldest_first(store: Store) -> None:
-    one, two, three = add_named(store, "one", "two", "three")
-    store.write(lambda writing: writing.set_vector(two, "small", [1.0, 2.0]))
-    store.write(lambda writing: writing.set_vector(one, "large", [1.0, 2.0]))
-
-    def missing(dimensions: int, limit: int, after: int = 0) -> list[int]:
-        rows = store.read(
-            lambda reading: reading.memories_without_vector(
-                "small", dimensions=dimensions, limit=limit, after_id=after
-            )
-        )
-        return [memory.id for memory in rows]
-
-    assert (missing(2, 9), missing(2, 1), missing(3, 9)) == ([one, three], [one], [one, two, three])
-    assert (missing(2, 9, after=one), missing(2, 9, after=three)) == ([three], [])
 
 
 def sketched(store: Store, *sketches: int, limit: int = 10) -> list[int]:

@@ -5,9 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -15,31 +13,27 @@ import pytest
 
 from goop_mcp.errors import StoreFullError, StoreVersionError
 from goop_mcp.store.failpoints import Failpoint
+from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.migrations import Migration, load_migrations
 from goop_mcp.store.opening import open_store
-from goop_mcp.store.records import MemoryFilter, Round
+from goop_mcp.store.records import MemoryFilter
 from goop_mcp.store.sqlite import DatabaseFile, SqliteStore
-from goop_mcp.store.statistics import EndingCount, StatisticsFilter
+from goop_mcp.store.statistics import StatisticsFilter
 from tests.repository import ROOT
-from tests.store.rows import ATTEMPT, NOW, add, add_named, found, new_memory
+from tests.store.kept_version import KEPT_FILES, fill
+from tests.store.rows import add_named, found
 
-OLD_FILES = ROOT / "tests" / "cases" / "store"
 SHIPPED = load_migrations("sqlite")
 NEXT = Migration(
     SHIPPED[-1].version + 1, "ALTER TABLE events ADD COLUMN place TEXT; CREATE TABLE later (x);"
 )
 LONGEST_RUN = 300
-# Version 2 came with attempts; the kept one was rejected before anybody kept why calls ended.
-ENDINGS = {
-    True: (EndingCount("accepted", 1, 1), EndingCount("unknown", 1, 1)),
-    False: (EndingCount("accepted", 1, 1),),
-}
 
 
 def project_with(tmp_path: Path, version: int) -> Path:
     """Return a project whose database is the kept file of an old version."""
     (tmp_path / ".goopspec").mkdir()
-    shutil.copy(OLD_FILES / f"version-{version}.db", tmp_path / ".goopspec" / "goop.db")
+    shutil.copy(KEPT_FILES / f"version-{version}.db", tmp_path / ".goopspec" / "goop.db")
     return tmp_path
 
 
@@ -48,6 +42,25 @@ def store_with(project: Path, *more: Migration) -> SqliteStore:
     return SqliteStore(
         DatabaseFile(path=path, name=".goopspec/goop.db", migrations=(*SHIPPED, *more))
     )
+
+
+def everything(store: Store) -> str:
+    """Return what is read of each kind of row."""
+
+    def read(rows: ReadTransaction) -> tuple[object, ...]:
+        return (
+            rows.revision(),
+            rows.memories(MemoryFilter()),
+            rows.memories_by_sketch([7], limit=5),
+            (rows.reports(), rows.last_reports(round=1), rows.reports_changed_at()),
+            (rows.events(), rows.projections(), rows.round(), rows.stored_state()),
+            (rows.attempts(), rows.statistics(StatisticsFilter())),
+            (rows.open_confirmations(), rows.kept_document("SPEC.md")),
+            (rows.counters(round=1, task="W1.T1"), rows.kept_reply("goop-executor")),
+            rows.kept_runs(limit=5),
+        )
+
+    return repr(store.read(read))
 
 
 def version_of(path: Path) -> int:
@@ -61,7 +74,7 @@ def version_of(path: Path) -> int:
 def test_the_steps_are_numbered_without_a_gap_and_every_version_has_its_file() -> None:
     versions = [migration.version for migration in SHIPPED]
     assert versions == list(range(1, len(SHIPPED) + 1))
-    assert {path.name for path in OLD_FILES.glob("*.db")} == {
+    assert {path.name for path in KEPT_FILES.glob("*.db")} == {
         f"version-{version}.db" for version in versions
     }
 
@@ -74,37 +87,12 @@ def test_the_file_of_every_version_is_read_and_written(tmp_path: Path, version: 
     assert memories[1].concepts == ("Auth", "größe")
     assert found(store, "ONE", wanted=MemoryFilter(concepts=("AUTH",))) == [1]
     assert found(store, "two") == []
-    reports, events, projections = store.read(
-        lambda reading: (reading.reports(), reading.events(), reading.projections())
-    )
-    assert (reports[0].task_id, events[0].document, projections[0].path) == (
-        "W1.T1",
-        "CHRONICLE.md",
-        "HANDOFF.md",
-    )
+    (tmp_path / "today").mkdir()
+    with closing(open_store(None, project=tmp_path / "today")) as today:
+        fill(today)
+        assert everything(store) == everything(today)
+
     assert add_named(store, "four") == [4]
-    assert add(store, replace(new_memory("five"), sketches=(7,)))[0].id == 5
-    assert [
-        memory.id for memory in store.read(lambda reading: reading.memories_by_sketch([7], limit=5))
-    ] == [5]
-    assert store.write(lambda writing: writing.add_attempts([ATTEMPT]))[0].rules == ATTEMPT.rules
-    assert (
-        store.read(lambda reading: reading.statistics(StatisticsFilter()).endings)
-        == ENDINGS[version > 1]
-    )
-    # What was recorded before there were rounds belongs to the first one, and counts.
-    assert store.read(
-        lambda reading: (
-            reading.round(),
-            [report.id for report in reading.last_reports(round=1)],
-            reading.report_count(round=1),
-            reading.reports_changed_at(),
-        )
-    ) == (Round(), [1], 1, 0)
-    store.write(
-        lambda writing: writing.close_round(outcome="accept", closed_at=NOW, plan_sha256=None)
-    )
-    assert store.write(lambda writing: writing.open_round(name=None, opened_at=NOW)).number == 2
     assert store.write(lambda writing: writing.retire_reports([1], reason="withdrawn")) == 1
     assert store.check() == []
     store.close()
@@ -175,51 +163,6 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_version(
     assert add_named(store, "five") == [4]
     store.close()
     assert version_of(database) == NEXT.version
-
-
-def many_old_memories(project: Path) -> Path:
-    """Fill the kept file of version 9, in which only whole words are indexed, with many rows."""
-    database = project_with(project, 9) / ".goopspec" / "goop.db"
-    with closing(apsw.Connection(str(database))) as connection, connection:
-        connection.executemany(
-            "INSERT INTO memories (type, importance, revision, created_at, uid, title, concepts,"
-            " concept_words, source_files, facts, content)"
-            " VALUES ('note', 0.5, 9, ?, ?, ?, '[]', '', '[]', '[]', ?)",
-            [
-                (NOW, f"u{number}", f"Note {number}", f"fetchPage{number} " + "more words " * 40)
-                for number in range(20_000)
-            ],
-        )
-
-    return database
-
-
-def test_a_kill_while_old_memories_are_indexed_again_loses_none(tmp_path: Path) -> None:
-    database = many_old_memories(tmp_path)
-    code = (
-        "import sys; from pathlib import Path; from goop_mcp.store.opening import open_store; from"
-        " tests.store.rows import found\n"
-        "found(open_store(None, project=Path(sys.argv[1])), 'one')"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT)
-    # The log grows while rows are written, long before the transaction ends.
-    log, end = Path(f"{database}-wal"), time.monotonic() + LONGEST_RUN
-    while not (log.exists() and log.stat().st_size > 2**20) and time.monotonic() < end:
-        assert process.poll() is None
-        time.sleep(0.005)
-
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
-    assert version_of(database) == 9
-
-    store = open_store(None, project=tmp_path)
-    assert len(found(store, "fetch page", operator="AND")) == 10
-    assert found(store, "fetchPage19999", operator="AND") != []
-    assert found(store, "page 19999", operator="AND") != []
-    assert len(store.read(lambda reading: reading.memories(MemoryFilter()))) == 20_002
-    assert store.check() == []
-    store.close()
-    assert version_of(database) == SHIPPED[-1].version
 
 
 @pytest.mark.parametrize("point", [Failpoint.BEGIN, Failpoint.INSERT, Failpoint.COMMIT])

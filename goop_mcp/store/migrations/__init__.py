@@ -1,6 +1,6 @@
 """The migrations of the tables: numbered SQL files, one folder for each engine.
 
-A released file keeps its statements for ever: databases that have run it exist. SQLite keeps the
+A released file never changes its statements, as databases that have run it exist. SQLite keeps the
 text of each CREATE statement, comments inside it included, and that text is compared when a file
 is opened (`goop_mcp.store.sqlite.schema`). Only comments between statements may change.
 """

@@ -46,7 +46,6 @@ from goop_mcp.store.search_text import (
     term_forms,
 )
 from goop_mcp.store.statistics import Statistics, StatisticsFilter, gather_statistics
-from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 from goop_mcp.validation.safe_json import JsonValue
 
 if TYPE_CHECKING:
@@ -159,20 +158,6 @@ class PostgresReadTransaction:
         """Return at most `limit` memories with a larger id, oldest first; 0 begins the list."""
         rows = self._rows(statements.MEMORIES_AFTER, after=id, limit=limit)
         return [memory_of(row) for row in rows]
-
-    def memories_without_vector(
-        self, model: str, *, dimensions: int, limit: int, after_id: int = 0
-    ) -> list[StoredMemory]:
-        """Return memories without a vector of `model` with so many dimensions, oldest first."""
-        size = dimensions * BYTES_A_NUMBER
-        values = {"size": size, "limit": limit, "after": after_id}
-        rows = self._rows(statements.MEMORIES_WITHOUT_VECTOR, model=model, **values)
-        return [memory_of(row) for row in rows]
-
-    def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
-        """Return ids of memories with their vectors of `model` and so many dimensions, by id."""
-        rows = self._rows(statements.VECTORS, model=model, size=dimensions * BYTES_A_NUMBER)
-        return [(row["memory_id"], unpacked(row["vector"])) for row in rows]
 
     def memory_counts(self) -> Mapping[MemoryType, int]:
         """Return how many memories of each type there are; types without any are omitted."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, LiteralString, cast
+from typing import LiteralString, cast
 
 import psycopg
 from psycopg.sql import SQL, Literal
@@ -10,12 +10,6 @@ from psycopg.sql import SQL, Literal
 from goop_mcp.errors import StoreVersionError
 from goop_mcp.store.migrations import Migration, load_migrations
 from goop_mcp.store.postgres.connections import Connection
-from goop_mcp.store.search_text import (
-    filter_tokens,
-    project_token,
-    search_body,
-    search_text,
-)
 
 __all__ = [
     "APP_ROLE",
@@ -36,22 +30,6 @@ APP_ROLE = "goop_app"
 # "goop_mig" in ASCII.
 # The same number everywhere: advisory locks of different databases do not affect each other.
 _MIGRATION_LOCK = 0x676F6F705F6D6967
-
-# Rows at once: enough to make round trips cheap, few enough to stay small in memory.
-_A_BATCH = 1_000
-_TEXTS = (
-    "SELECT tenant, project, id, title, content, concepts, type, importance FROM goop.memories "
-    "WHERE (tenant, project, id) > (%s, %s, %s) AND forgotten_at IS NULL "
-    "ORDER BY tenant, project, id LIMIT %s"
-)
-_ADD_WORDS = (
-    "INSERT INTO goop.memory_words (tenant, project, memory_id, importance, tsv)"
-    " SELECT tenant, project, id, importance, setweight(to_tsvector('english', title), 'A') ||"
-    " setweight(to_tsvector('english', body), 'B') ||"
-    " array_to_tsvector(string_to_array(tokens, ' ')) FROM"
-    " unnest(%s::text[], %s::text[], %s::bigint[], %s::float8[], %s::text[], %s::text[],"
-    " %s::text[]) AS made(tenant, project, id, importance, title, body, tokens)"
-)
 
 _HAS_TABLES = (
     "SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
@@ -143,30 +121,6 @@ def migrate(connection: Connection, *, place: str, timeout: float) -> None:
             connection.execute(
                 "INSERT INTO goop.versions (version) VALUES (%s)", (migration.version,)
             )
-            if "CREATE TABLE goop.memory_words" in migration.sql:
-                _index_words(connection)
-
-
-def _index_words(connection: Connection) -> None:
-    """Compute the words by which the memories of all projects are found."""
-    # The owner is bound by row-level security too, and this is about the rows of all projects.
-    connection.execute("ALTER TABLE goop.memories NO FORCE ROW LEVEL SECURITY")
-    # Pages by key and not by OFFSET, which reads every row before it again.
-    last: tuple[Any, ...] = ("", "", -1)
-    while rows := connection.execute(_TEXTS, (*last, _A_BATCH)).fetchall():
-        last = rows[-1][:3]
-        made = []
-        for tenant, project, id, title, content, concepts, type, importance in cast(
-            "list[tuple[Any, ...]]", rows
-        ):
-            tokens = f"{filter_tokens(type, importance, concepts)} {project_token(tenant, project)}"
-            words = (search_text(title), search_body(content, concepts, title), tokens)
-            made.append((tenant, project, id, importance, *words))
-
-        with connection.cursor() as cursor:
-            cursor.execute(_ADD_WORDS, tuple(list(column) for column in zip(*made, strict=True)))
-
-    connection.execute("ALTER TABLE goop.memories FORCE ROW LEVEL SECURITY")
 
 
 def can_become(connection: Connection) -> bool:

@@ -26,7 +26,6 @@ __all__ = [
     "EVENT_REVISIONS",
     "FORGET_KEPT_RUNS",
     "FORGET_MEMORY",
-    "FORGET_VECTORS",
     "KEEP_DOCUMENT",
     "KEEP_REPLY",
     "KEEP_RUN",
@@ -39,7 +38,6 @@ __all__ = [
     "MEMORIES_AFTER",
     "MEMORIES_BY_ID",
     "MEMORIES_BY_SKETCH",
-    "MEMORIES_WITHOUT_VECTOR",
     "MEMORY_BY_FINGERPRINT",
     "MEMORY_BY_ID",
     "MEMORY_BY_KEY",
@@ -66,12 +64,10 @@ __all__ = [
     "SET_PROJECTION",
     "SET_ROUND",
     "SET_STATE",
-    "SET_VECTOR",
     "STATE",
     "STATISTICS",
     "TOO_MANY_REPLIES",
     "TOO_MANY_RUNS",
-    "VECTORS",
     "WORD_COUNTS",
 ]
 
@@ -151,26 +147,6 @@ MEMORIES_AFTER = _statement("""
 SELECT {memory} FROM goop.memories AS m
 WHERE {mine} AND id > %(after)s AND forgotten_at IS NULL ORDER BY id LIMIT %(limit)s
 """)
-MEMORIES_WITHOUT_VECTOR = _statement("""
-SELECT {memory} FROM goop.memories AS m
-WHERE {mine} AND id > %(after)s AND forgotten_at IS NULL AND NOT EXISTS (
-    SELECT 1 FROM goop.vectors AS v
-    WHERE v.tenant = m.tenant AND v.project = m.project
-        AND v.memory_id = m.id AND v.model = %(model)s AND length(v.vector) = %(size)s
-)
-ORDER BY id LIMIT %(limit)s
-""")
-VECTORS = _statement("""
-SELECT memory_id, vector FROM goop.vectors
-WHERE {mine} AND model = %(model)s AND length(vector) = %(size)s ORDER BY memory_id
-""")
-SET_VECTOR = _statement("""
-INSERT INTO goop.vectors (tenant, project, memory_id, model, vector)
-SELECT tenant, project, id, %(model)s::text, %(vector)s::bytea FROM goop.memories
-WHERE {mine} AND id = %(id)s AND forgotten_at IS NULL
-ON CONFLICT (tenant, project, memory_id, model) DO UPDATE SET vector = excluded.vector
-""")
-FORGET_VECTORS = _statement("DELETE FROM goop.vectors WHERE {mine} AND memory_id = %(id)s")
 MEMORY_COUNTS = _statement(
     "SELECT type, count(*) AS count FROM goop.memories WHERE {mine} AND forgotten_at IS NULL GROUP"
     " BY type"

@@ -57,7 +57,6 @@ from goop_mcp.store.search_text import (
     search_text,
 )
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
-from goop_mcp.store.vectors import packed
 from goop_mcp.validation.safe_json import JsonValue
 
 if TYPE_CHECKING:
@@ -189,15 +188,10 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
             self._add(statements.ADD_MEMORY, new, id_name="memory_id", **_lists(new), **made)
         )
 
-    def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
-        """Store the vector of a memory that is not forgotten, in place of one of the same model."""
-        self._rows(statements.SET_VECTOR, id=id, model=model, vector=packed(vector))
-        failpoint(Failpoint.INSERT)
-
     def forget_memory(
         self, id: int, *, forgotten_at: str, purge: bool = False
     ) -> StoredMemory | None:
-        """Remove a memory's texts, vectors, key and index entries; `purge` removes the row as well.
+        """Remove a memory's texts, key and index entries; `purge` removes the row as well.
 
         Return the memory as it was; None when there is none, or when it is already forgotten and
         not to be purged.
@@ -206,8 +200,6 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
         if was is None or (was.forgotten_at and not purge):
             return None
 
-        # Vectors first, as their rows refer to that of the memory.
-        self._rows(statements.FORGET_VECTORS, id=id)
         self._rows(
             statements.PURGE_MEMORY if purge else statements.FORGET_MEMORY,
             id=id,

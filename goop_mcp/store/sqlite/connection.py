@@ -19,7 +19,7 @@ from goop_mcp.store.filesystems import MOUNT_TABLE, network_filesystem
 from goop_mcp.store.git_ignore import GIT_IGNORE, NOT_FOR_GIT
 from goop_mcp.store.migrations import Migration
 from goop_mcp.store.sqlite.errors import translating
-from goop_mcp.store.sqlite.schema import add_functions, find_foreign_objects, read_objects
+from goop_mcp.store.sqlite.schema import find_foreign_objects, read_objects
 from goop_mcp.store.sqlite.wal_files import SUFFIXES, FileIdentity, WalFiles, find_wal_files
 
 __all__ = [
@@ -54,10 +54,6 @@ _WRITER = (
 _READER = ("query_only=ON", "cache_size=-8000", "mmap_size=0", "trusted_schema=OFF")
 # The lock of writers is held already, so only readers of a checkpoint are waited for.
 _PATIENCE_MS = 10_000
-_INDEX_KEEPS_DELETED = (
-    "SELECT NOT EXISTS (SELECT 1 FROM memory_index_config WHERE k = 'secure-delete' AND v = 1)"
-)
-_INDEX_DELETES = "INSERT INTO memory_index (memory_index, rank) VALUES ('secure-delete', 1)"
 # Several times the row of the longest reply. SQLite refuses a longer value before loading it.
 _LONGEST_ROW = 16 * 1024 * 1024
 _STEPS_BETWEEN_CLOCK_CHECKS = 100_000
@@ -183,8 +179,6 @@ class DatabaseFile:
             connection.execute(f"PRAGMA journal_mode={'TRUNCATE' if self.warnings() else 'WAL'}")
             _set(connection, _WRITER)
             self._bring_up_to_date(connection)
-            if connection.execute(_INDEX_KEEPS_DELETED).get:
-                connection.execute(_INDEX_DELETES)
 
         return connection
 
@@ -421,7 +415,6 @@ def _set(connection: apsw.Connection, pragmas: Sequence[str]) -> None:
 
 def _migrate(connection: apsw.Connection, migrations: Sequence[Migration]) -> None:
     """Run all of `migrations` or none."""
-    add_functions(connection)
     connection.execute("BEGIN IMMEDIATE")
     failpoint(Failpoint.BEGIN)
 

@@ -36,7 +36,6 @@ from goop_mcp.store.search_text import search_text
 from goop_mcp.store.sqlite.errors import ForeignValueError
 from goop_mcp.store.sqlite.search import WordFrequencies, filtering, search
 from goop_mcp.store.statistics import Dialect, Statistics, StatisticsFilter, gather_statistics
-from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 from goop_mcp.validation.safe_json import JsonValue
 
 if TYPE_CHECKING:
@@ -215,37 +214,6 @@ class SqliteReadTransaction:
         """Return memories with a larger id, oldest first."""
         rest = "WHERE m.id > :after AND m.forgotten_at IS NULL ORDER BY m.id LIMIT :limit"
         return self._select(StoredMemory, rest, {"after": id, "limit": limit})
-
-    def memories_without_vector(
-        self, model: str, *, dimensions: int, limit: int, after_id: int = 0
-    ) -> list[StoredMemory]:
-        """Return memories that have no such vector, oldest first."""
-        has_one = (
-            "SELECT 1 FROM vectors AS v WHERE v.memory_id = m.id AND v.model = :model AND"
-            " length(v.vector) = :size"
-        )
-        return self._select(
-            StoredMemory,
-            f"WHERE m.id > :after AND m.forgotten_at IS NULL AND NOT EXISTS ({has_one}) ORDER BY"
-            " m.id LIMIT :limit",
-            {
-                "model": model,
-                "size": dimensions * BYTES_A_NUMBER,
-                "limit": limit,
-                "after": after_id,
-            },
-        )
-
-    def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
-        """Return the ids of memories and their vectors."""
-        # The length is part of the question, as a model may keep its name and change its
-        # dimensions. Vectors of another length cannot be compared and count as absent.
-        asked = (
-            "SELECT memory_id, vector FROM vectors WHERE model = ? AND length(vector) = ? ORDER BY"
-            " memory_id"
-        )
-        rows = self._connection.execute(asked, (model, dimensions * BYTES_A_NUMBER))
-        return [(id, unpacked(vector)) for id, vector in rows]
 
     def memory_counts(self) -> Mapping[MemoryType, int]:
         """Return how many memories of each type there are."""

@@ -4,7 +4,6 @@ A file may come with somebody else's checkout. A view or a generated column in p
 columns would run their code whenever it is read, a trigger whenever we write.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
@@ -12,9 +11,8 @@ from typing import Final
 import apsw
 
 from goop_mcp.store.migrations import Migration
-from goop_mcp.store.search_text import filter_tokens, inner_words
 
-__all__ = ["add_functions", "find_foreign_objects", "read_objects"]
+__all__ = ["find_foreign_objects", "read_objects"]
 
 # Far more than our schema has; a hostile file may declare millions of them.
 _MOST_OBJECTS: Final = 1000
@@ -56,7 +54,6 @@ def _is_plain_table(statement: str) -> bool:
 def _declared_by(migrations: Iterable[Migration]) -> dict[str, str]:
     """Return the schema of an empty database in memory on which `migrations` have run."""
     connection = apsw.Connection(":memory:")
-    add_functions(connection)
     try:
         for migration in migrations:
             connection.execute(migration.sql).fetchall()
@@ -64,28 +61,3 @@ def _declared_by(migrations: Iterable[Migration]) -> dict[str, str]:
         return read_objects(connection)
     finally:
         connection.close()
-
-
-def add_functions(connection: apsw.Connection) -> None:
-    """Add the functions that migrations call, so that old rows get what new ones are saved with."""
-
-    def inner(*row: object) -> str:
-        title, content, concepts = map(str, row)
-        return inner_words((title, content, *_texts(concepts)))
-
-    def tokens(*row: object) -> str:
-        type, importance, concepts = map(str, row)
-        return filter_tokens(type, float(importance), _texts(concepts))
-
-    connection.create_scalar_function("goop_inner_words", inner, 3, deterministic=True)
-    connection.create_scalar_function("goop_filter_tokens", tokens, 3, deterministic=True)
-
-
-def _texts(concepts: str) -> list[str]:
-    """Return the texts of a JSON list; none for anything else, which only a forged file holds."""
-    try:
-        values = json.loads(concepts)
-    except (ValueError, TypeError, RecursionError):
-        return []
-
-    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []

@@ -41,7 +41,6 @@ from goop_mcp.store.rounds import RoundWriter, counters_text, refuse_long_reply,
 from goop_mcp.store.search_text import filter_tokens, fold_concept, inner_words
 from goop_mcp.store.sqlite.reading import LISTS, SqliteReadTransaction
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
-from goop_mcp.store.vectors import packed
 from goop_mcp.validation.safe_json import JsonValue
 
 if TYPE_CHECKING:
@@ -60,12 +59,6 @@ UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '
   agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL,
   revision = :revision, forgotten_at = :forgotten_at
 WHERE id = :id
-"""
-# In one statement with the check, as the memory may have been forgotten while its vector was
-# computed outside of the transaction.
-_VECTOR: Final = """
-INSERT OR REPLACE INTO vectors (memory_id, model, vector)
-SELECT id, :model, :vector FROM memories WHERE id = :id AND forgotten_at IS NULL
 """
 # The key of a retired report becomes free for the report that replaces it. The id makes the old one
 # unique, however often a report with this key is retired.
@@ -187,11 +180,6 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
 
         return StoredMemory(id=id, revision=revision, **values)
 
-    def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
-        """Store the vector of a memory that is not forgotten."""
-        self._connection.execute(_VECTOR, {"id": id, "model": model, "vector": packed(vector)})
-        failpoint(Failpoint.INSERT)
-
     def forget_memory(
         self, id: int, *, forgotten_at: str, purge: bool = False
     ) -> StoredMemory | None:
@@ -207,8 +195,6 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
             "DELETE FROM memory_concepts WHERE concept = ? AND memory_id = ?",
             _concept_rows(id, found.concepts),
         )
-        # A vector shows what its text was about.
-        self._connection.execute("DELETE FROM vectors WHERE memory_id = ?", (id,))
         self._connection.executemany(
             "DELETE FROM memory_sketches WHERE sketch = ? AND memory_id = ?",
             _sketch_rows(id, found.sketches),

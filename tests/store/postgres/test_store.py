@@ -3,7 +3,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from operator import methodcaller
 from pathlib import Path
 
 import psycopg
@@ -13,14 +12,13 @@ from goop_mcp.errors import StoreBusyError, StoreError, StoreVersionError
 from goop_mcp.settings import SettingsError
 from goop_mcp.store import opening
 from goop_mcp.store.interface import WriteTransaction
-from goop_mcp.store.migrations import load_migrations
-from goop_mcp.store.postgres import PostgresStore
-from goop_mcp.store.records import MemoryFilter, Round
-from goop_mcp.store.statistics import EndingCount, StatisticsFilter
+from goop_mcp.store.migrations import Migration, load_migrations
+from goop_mcp.store.postgres import PostgresStore, schema
+from goop_mcp.store.records import MemoryFilter
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.samples import event, memory, save
-from tests.store.rows import ATTEMPT, NOW
+from tests.store.rows import NOW
 
 ALL = MemoryFilter()
 
@@ -122,127 +120,22 @@ def test_a_database_of_a_newer_program_is_refused(
             opened.write(lambda rows: rows.next_revision())
 
 
-def test_the_tables_of_the_first_version_are_brought_up_to_date_by_a_reader(
-    store: PostgresStore, database: Database
+def test_the_next_version_is_reached_by_a_reader(
+    store: PostgresStore, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with database.connect("plain_owner") as connection:
-        connection.execute(load_migrations("postgres")[0].sql.encode())
-        connection.execute("INSERT INTO goop.versions (version) VALUES (1)")
+    shipped = load_migrations("postgres")
+    store.write(lambda rows: rows.add_memory(memory()))
+    later = "ALTER TABLE goop.meta ADD COLUMN later bigint NOT NULL DEFAULT 0;"
+    both = (*shipped, Migration(len(shipped) + 1, later))
+    monkeypatch.setattr(schema, "_migrations", lambda: both)
 
-    assert store.read(lambda rows: rows.attempts()) == []
-    assert store.write(lambda rows: rows.add_attempts([ATTEMPT]))[0].id == 1
-    assert store.write(lambda rows: rows.add_memory(memory())).id == 1
-    assert store.check() == []
+    new = open_store()
+    assert [each.id for each in new.read(lambda rows: rows.memories(MemoryFilter()))] == [1]
+    assert new.check() == []
 
-
-def test_memories_of_every_project_are_found_after_an_upgrade(
-    open_store: OpenStore, database: Database
-) -> None:
-    with database.connect("plain_owner") as connection:
-        for step in load_migrations("postgres")[:12]:
-            connection.execute(step.sql.encode())
-            connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (step.version,))
-
-        for project in ("shop", "blog"):
-            connection.execute(
-                "SELECT set_config('app.tenant', 'default', false),"
-                " set_config('app.project', %s, false)",
-                (project,),
-            )
-            connection.execute(
-                "INSERT INTO goop.memories (tenant, project, id, uid, type, title, content,"
-                " concepts, facts, source_files, importance, revision, created_at, forgotten_at,"
-                " concept_keys, search_title, search_body)"
-                " SELECT 'default', %s, id, id, 'decision', title, content,"
-                " '{Auth}', '{}', '{}', 0.8, id, %s, gone, '{auth}', '', ''"
-                " FROM (VALUES (1, 'Retry limits', 'See HTTPServerError.', NULL), (2, '', '', %s))"
-                " AS held (id, title, content, gone)",
-                (project, NOW, NOW),
-            )
-            connection.execute(
-                "INSERT INTO goop.meta (tenant, project, revision, memory_id)"
-                " VALUES ('default', %s, 2, 2)",
-                (project,),
-            )
-
-    wanted = MemoryFilter(types=("decision",), concepts=("AUTH",), min_importance=0.75)
-    for project in ("shop", "blog"):
-        store = open_store(project)
-        assert _found(store, "limits") == _found(store, "server error") == [1]
-        for filters, found in ((wanted, 1), (replace(wanted, min_importance=0.85), 0)):
-            ask = methodcaller("search", ["retry"], operator="AND", wanted=filters, limit=5)
-            assert len(store.read(ask)) == found
-        assert store.check() == []
-
-
-def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(
-    store: PostgresStore, database: Database
-) -> None:
-    rows = [("shop", "a", 1, "rejected"), ("shop", "a", 2, "accepted"), ("shop", "b", 1, "failed")]
-    with database.connect("plain_owner") as connection:
-        for step in load_migrations("postgres")[:4]:
-            connection.execute(step.sql.encode())
-            connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (step.version,))
-
-        connection.execute(
-            "SELECT set_config('app.tenant', 'default', false), set_config('app.project', 'shop',"
-            " false)"
-        )
-        for id, (project, call, number, result) in enumerate(rows, start=1):
-            connection.execute(
-                "INSERT INTO goop.attempts (tenant, project, id, call_id, number, result, way,"
-                " rules, repairs, seconds, created_at) VALUES ('default', %s, %s, %s, %s, %s,"
-                " 'first', '{}', '{}', 0, %s)",
-                (project, id, call, number, result, NOW),
-            )
-
-        connection.execute(
-            "INSERT INTO goop.meta (tenant, project, attempt_id) VALUES ('default', 'shop', 3)"
-        )
-
-    assert store.read(lambda rows: rows.statistics(StatisticsFilter())).endings == (
-        EndingCount("accepted", 2, 1),
-        EndingCount("unknown", 1, 1),
-    )
-    assert store.check() == []
-
-
-@pytest.mark.parametrize("version", range(1, len(load_migrations("postgres")) + 1))
-def test_reports_of_every_older_version_belong_to_the_first_round(
-    store: PostgresStore, database: Database, version: int
-) -> None:
-    with database.connect("plain_owner") as connection:
-        for step in load_migrations("postgres")[:version]:
-            connection.execute(step.sql.encode())
-            connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (step.version,))
-
-        connection.execute(
-            "SELECT set_config('app.tenant', 'default', false), set_config('app.project', 'shop',"
-            " false)"
-        )
-        connection.execute(
-            "INSERT INTO goop.reports (tenant, project, id, protocol, idempotency_key, envelope,"
-            " verdict, decision, task_id, revision, created_at) VALUES ('default', 'shop', 1,"
-            " 'goop_report', 'k', '{}', '{}', '{}', 'W1.T1', 1, %s)",
-            (NOW,),
-        )
-        connection.execute(
-            "INSERT INTO goop.meta (tenant, project, revision, report_id)"
-            " VALUES ('default', 'shop', 1, 1)"
-        )
-
-    assert store.read(
-        lambda rows: (
-            rows.round(),
-            [report.id for report in rows.last_reports(round=1)],
-            rows.report_count(round=1),
-            rows.reports_changed_at(),
-        )
-    ) == (Round(), [1], 1, 0)
-    store.write(lambda rows: rows.close_round(outcome="accept", closed_at=NOW, plan_sha256=None))
-    assert store.write(lambda rows: rows.open_round(name=None, opened_at=NOW)).number == 2
-    assert store.write(lambda rows: rows.retire_reports([1], reason="withdrawn")) == 1
-    assert store.check() == []
+    monkeypatch.undo()
+    with pytest.raises(StoreVersionError, match=f"version {len(both)}"):
+        store.write(lambda rows: rows.next_revision())
 
 
 def test_many_that_start_at_once_make_the_tables_once(open_store: OpenStore) -> None:
@@ -354,7 +247,7 @@ def test_a_statement_outside_of_the_program_cannot_break_the_row_of_a_project(
 def test_a_child_process_leaves_the_connections_of_its_parent_alone(database: Database) -> None:
     program = """
 import os, sys
-from goop_mcp.store.postgres import PostgresStore
+from goop_mcp.store.postgres import PostgresStore, schema
 store = PostgresStore(sys.argv[1], project_id="shop")
 parent = store.write(lambda rows: rows.next_revision())
 child = os.fork()

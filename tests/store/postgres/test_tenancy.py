@@ -32,7 +32,6 @@ TABLES = (
     "meta",
     "memories",
     "memory_sketches",
-    "vectors",
     "reports",
     "events",
     "projections",
@@ -57,7 +56,6 @@ TABLES = (
 def _everything(rows: ReadTransaction) -> str:
     """Return all that can be read without a key."""
     found = rows.search(["common"], operator="OR", wanted=ALL, limit=50)
-    vectors = [rows.vectors(f"{tenant}{project}", dimensions=1) for tenant, project in PROJECTS]
     of_rounds = (
         rows.rounds(),
         rows.last_reports(round=1),
@@ -74,7 +72,6 @@ def _everything(rows: ReadTransaction) -> str:
         (
             rows.memories(ALL),
             found,
-            vectors,
             rows.reports(),
             rows.events(),
             rows.projections(),
@@ -85,8 +82,7 @@ def _everything(rows: ReadTransaction) -> str:
 
 def _change(rows: WriteTransaction, *, owner: str, number: int, pick: random.Random) -> int:
     if pick.random() < 0.6:
-        added = rows.add_memory(memory(number, title=f"{owner} common", content=owner))
-        rows.set_vector(added.id, owner, [float(number)])
+        rows.add_memory(memory(number, title=f"{owner} common", content=owner))
     if pick.random() < 0.3:
         rows.add_report(report(number))
     if pick.random() < 0.3:
@@ -229,7 +225,7 @@ def _fill_store(store: PostgresStore) -> None:
 
 
 def _fill(rows: WriteTransaction) -> None:
-    rows.set_vector(rows.add_memory(memory()).id, "small", [1.0, 2.0])
+    rows.add_memory(memory())
     rows.add_report(report())
     rows.add_event(event())
     rows.set_projection(Projection(path="HANDOFF.md", revision=1))

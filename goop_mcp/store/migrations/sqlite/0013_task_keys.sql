@@ -1,2 +1,0 @@
--- A new run looks for tasks that other runs have results for.
-CREATE INDEX graph_tasks_by_key ON graph_tasks (task_key) WHERE state = 'accepted' AND task_key IS NOT NULL;
