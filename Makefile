@@ -179,9 +179,9 @@ frameworks: $(STAMP)
 # Each page is written to a temporary name first, so that an error leaves the old page unchanged.
 docs: $(STAMP)
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.services.rule_pages > docs/rules.md.new
-	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.routing.page > docs/routing.md.new
-	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.workflow.page > docs/workflow.md.new
-	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.messages.page > docs/protocols/visual_style.md.new
+	PYTHONUTF8=1 $(PYTHON) -m tests.documentation.routing_page > docs/routing.md.new
+	PYTHONUTF8=1 $(PYTHON) -m tests.documentation.workflow_page > docs/workflow.md.new
+	PYTHONUTF8=1 $(PYTHON) -m tests.documentation.visual_style_page > docs/protocols/visual_style.md.new
 	PYTHONUTF8=1 $(PYTHON) -m tests.requirements page > docs/requirements.md.new
 	$(PYTHON) -m goop_mcp.services.commands packaging/plugins/claude-code/goop-mcp/commands
 	$(PYTHON) -m goop_mcp.testing.writing goop_report > docs/goop_report.jsonl.new

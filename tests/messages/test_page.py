@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 from goop_mcp.messages import STYLE_VERSION, VISUAL_STYLE_RULES, check_message
-from goop_mcp.messages.page import visual_style_markdown
 from goop_mcp.services.protocol_pages import read_document
+from tests.documentation.visual_style_page import visual_style_markdown
 from tests.repository import ROOT
 from tests.requirements import requirement
 
@@ -18,7 +18,7 @@ def test_the_generated_page_is_up_to_date() -> None:
 
 
 def test_the_module_prints_the_page() -> None:
-    command = [sys.executable, "-X", "utf8", "-m", "goop_mcp.messages.page"]
+    command = [sys.executable, "-X", "utf8", "-m", "tests.documentation.visual_style_page"]
     result = subprocess.run(
         command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300
     )

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from goop_mcp.routing.page import routing_markdown
 from goop_mcp.routing.table import ROWS
+from tests.documentation.routing_page import routing_markdown
 from tests.repository import ROOT
 
 
@@ -16,7 +16,7 @@ def test_the_generated_page_is_up_to_date() -> None:
 
 
 def test_the_module_prints_the_page() -> None:
-    command = [sys.executable, "-X", "utf8", "-m", "goop_mcp.routing.page"]
+    command = [sys.executable, "-X", "utf8", "-m", "tests.documentation.routing_page"]
     result = subprocess.run(
         command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300
     )

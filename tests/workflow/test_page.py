@@ -5,7 +5,7 @@ import sys
 
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
 from goop_mcp.workflow.gates import GATES
-from goop_mcp.workflow.page import workflow_markdown
+from tests.documentation.workflow_page import workflow_markdown
 from tests.repository import ROOT
 
 
@@ -17,7 +17,7 @@ def test_the_generated_page_is_up_to_date() -> None:
 
 
 def test_the_module_prints_the_page() -> None:
-    command = [sys.executable, "-X", "utf8", "-m", "goop_mcp.workflow.page"]
+    command = [sys.executable, "-X", "utf8", "-m", "tests.documentation.workflow_page"]
     result = subprocess.run(
         command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300
     )

@@ -1,4 +1,4 @@
-"""docs/protocols/visual_style.md, generated: `python -m goop_mcp.messages.page` prints it."""
+"""Generate docs/protocols/visual_style.md; `make docs` writes it."""
 
 import sys
 

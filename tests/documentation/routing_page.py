@@ -1,4 +1,4 @@
-"""docs/routing.md, generated from the tables: `python -m goop_mcp.routing.page` prints it."""
+"""Generate docs/routing.md from the tables; `make docs` writes it."""
 
 import sys
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""docs/workflow.md, made from the tables: `python -m goop_mcp.workflow.page` prints it."""
+"""Generate docs/workflow.md from the tables; `make docs` writes it."""
 
 import sys
 from collections.abc import Iterable, Mapping
