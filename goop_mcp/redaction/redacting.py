@@ -4,12 +4,21 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from goop_mcp.redaction.ahead import searched_texts
 from goop_mcp.redaction.on_use import on_use
 from goop_mcp.redaction.patterns import SECRET_PATTERNS, Span
 from goop_mcp.redaction.searched import SearchedText
 from goop_mcp.redaction.spans import Replaced, Step, given_parts, replaced
 
-__all__ = ["MARK_OF_PRIVATE", "PRIVATE", "REDACTED", "Redacted", "may_hold_secrets", "redact"]
+__all__ = [
+    "MARK_OF_PRIVATE",
+    "PRIVATE",
+    "REDACTED",
+    "UNSEARCHED",
+    "Redacted",
+    "may_hold_secrets",
+    "redact",
+]
 
 REDACTED: Final = "[REDACTED]"
 PRIVATE: Final = "[PRIVATE]"
@@ -45,8 +54,19 @@ class Redacted:
         return given_parts(self._given, self._steps, self.text) if self._steps else ()
 
 
+UNSEARCHED: Final = Redacted(REDACTED, 1)
+"""The result for a text that is searched as soon as the transaction is undone."""
+
+
 def redact(text: str) -> Redacted:
     """Return `text` with `[PRIVATE]` for parts marked as private and `[REDACTED]` for secrets."""
+    known = searched_texts()
+    if known is None:
+        return _search(text)
+    return known.look_up(text, _search, clean=Redacted(text, 0), unknown=UNSEARCHED)
+
+
+def _search(text: str) -> Redacted:
     steps: list[Step] = []
     searched = SearchedText(text)
     for _ in range(_MOST_PASSES):

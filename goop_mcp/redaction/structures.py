@@ -8,7 +8,13 @@ from html import unescape
 from typing import Any, Final, TypeVar, cast
 
 from goop_mcp.redaction.known import KnownSecrets
-from goop_mcp.redaction.redacting import REDACTED, may_hold_secrets, redact
+from goop_mcp.redaction.redacting import (
+    REDACTED,
+    UNSEARCHED,
+    Redacted,
+    may_hold_secrets,
+    redact,
+)
 from goop_mcp.structs import field_names
 
 __all__ = ["find_secrets", "hide_secrets", "map_texts", "redact_structure", "shareable"]
@@ -33,8 +39,11 @@ def redact_structure(value: T) -> tuple[T, int]:
     A text under a name such as `password` is replaced completely.
     """
     count = 0
-    if not _holds_secrets(value):
+    found = _search_all(value)
+    if found.count == 0:
         return map_texts(value, lambda text, _: text), 0
+    if found is UNSEARCHED:
+        return map_texts(value, lambda *_: REDACTED), found.count
 
     def hide(text: str, name: str | None) -> str:
         nonlocal count
@@ -61,7 +70,7 @@ def shareable(value: T, *given: str) -> T:
 
 def find_secrets(*values: object) -> KnownSecrets | None:
     """Return the secrets in all texts of `values`; None if they hold none, as nearly always."""
-    if not _holds_secrets(*values):
+    if _search_all(*values).count == 0:
         return None
 
     texts: dict[str, None] = {}
@@ -95,12 +104,12 @@ def _may_name_secret(name: str) -> bool:
     return may_hold_secrets([f"{name}{_EXAMPLE}"])
 
 
-def _holds_secrets(*values: object) -> bool:
-    """Whether any text of `values` is, or holds, a secret; in one search for all."""
+def _search_all(*values: object) -> Redacted:
+    """Return the result of one search for all texts of `values`."""
     texts: dict[str, None] = {}
     for value in values:
         _gather(value, None, texts)
-    return redact(_APART.join(_with_plain(texts))).count > 0
+    return redact(_APART.join(_with_plain(texts)))
 
 
 def _with_plain(texts: Iterable[str]) -> Iterator[str]:

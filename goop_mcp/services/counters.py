@@ -9,10 +9,12 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 from goop_mcp.errors import StoreError
 from goop_mcp.redaction import redact, redact_structure
+from goop_mcp.redaction.ahead import remembering
 from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.routing.adapters import ADAPTERS
 from goop_mcp.routing.counting import apply_changes, of_task, with_stored
@@ -27,7 +29,15 @@ from goop_mcp.workflow.agents import plain_agent_name
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.report_index import work_of
 
-__all__ = ["count_reply", "count_turn", "decide_again", "decide_and_count", "uncount_report"]
+__all__ = [
+    "CountedReply",
+    "count_reply",
+    "count_turn",
+    "counted_reply",
+    "decide_again",
+    "decide_and_count",
+    "uncount_report",
+]
 
 _PATIENCE: Final = 2.0  # seconds; counting must not delay an answer
 _LONGEST_KEY: Final = 200
@@ -35,66 +45,109 @@ _LAST: Final = "last"
 _log = logging.getLogger(__name__)
 
 
-def decide_and_count(
-    writing: WriteTransaction,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedReply:
+    """A reply as it is counted, without secrets: the rows of its `task` and of its `agent`.
+
+    Both are the same where no task is known. `digest` is that of the whole text, `given` the
+    context of the caller, `context` that for the task.
+    """
+
+    task: str
+    agent: str
+    digest: str
+    given: RoutingContext
+    context: RoutingContext
+
+
+def counted_reply(
     verdict: Verdict,
     context: RoutingContext,
+    text: str,
+    *,
+    changes: Mapping[str, Any] = MappingProxyType({}),
+) -> CountedReply:
+    """Return the whole reply `text` as it is counted; call it before the transaction.
+
+    `changes` are those of a decision by `context` alone, which are nearly always the ones that the
+    transaction stores.
+    """
+    adapter = ADAPTERS.get(verdict.protocol or "")
+    view = adapter.read(verdict) if adapter is not None else None
+    name = context.expected_agent or (view.agent if isinstance(view, ReportView) else None)
+    by_agent = f"agent {plain_agent_name(name)}" if name else "agent"
+    about = view.task_id if isinstance(view, ReportView) else None
+    if isinstance(view, RequestView) and view.session_id:
+        about = f"session {view.session_id}"
+    with remembering():
+        redact_structure(dict(changes))
+
+    return CountedReply(
+        task=_storable_key(normal_task_id(about or context.task_id or "") or by_agent),
+        agent=_storable_key(by_agent),
+        digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        given=context,
+        context=of_task(context, view.task_id) if isinstance(view, ReportView) else context,
+    )
+
+
+def decide_and_count(
+    writing: WriteTransaction,
+    reply: CountedReply,
     decide: Callable[[RoutingContext], Decision],
     *,
-    text: str,
     surface: str,
     work: str | None = None,
 ) -> Decision:
     """Return the decision by the stored counters of the reply's task, and store their changes.
 
-    `decide` gets `context` with the larger of its own numbers and the stored ones. `text` is the
-    whole reply: one that another `surface` has counted last, such as a hook, is not counted twice.
-    `work` is what the report is about, None if it is not recorded. Raises StoreError.
+    `decide` gets the context with the larger of its own numbers and the stored ones. A reply that
+    another `surface` has counted last, such as a hook, is not counted twice. `work` is what the
+    report is about, None if it is not recorded. Raises StoreError.
     """
-    row = _row(writing, verdict, context, text)
+    row = _row(writing, reply)
     counted_by = row.counted_by
     # The same reply from another surface is the same event: it is decided as it was there.
     same = bool(counted_by) and surface not in counted_by
     before = row.before_last if same else row.values
-    decision = decide(with_stored(row.context, before))
+    decision = decide(with_stored(reply.context, before))
     changes = redact_structure(dict(decision.state_changes))[0]
     after = apply_changes(before, changes)
 
     # A repeated reply is a new event also if it changes nothing: another surface may see it next.
     if after != before or surface in counted_by:
         last: dict[str, Any] = {
-            "reply": row.reply,
+            "reply": reply.digest,
             "by": [*counted_by, surface] if same else [surface],
             "before": dict(before),
         }
         values = {**after, _LAST: last}
-        writing.set_counters(round=row.round, task=row.task, values=values)
+        writing.set_counters(round=row.round, task=reply.task, values=values)
 
     if not same:
-        keep_question(writing, row.task, decision, agent=row.agent, work=work)
+        keep_question(writing, reply.task, decision, agent=reply.agent, work=work)
 
     # Replies that named no task were counted for the agent. An accepted one ends that row, too.
     progressed = changes.get("previous_rules") == []
-    if progressed and row.agent != row.task and writing.counters(round=row.round, task=row.agent):
-        writing.set_counters(round=row.round, task=row.agent, values={})
+    if (
+        progressed
+        and reply.agent != reply.task
+        and writing.counters(round=row.round, task=reply.agent)
+    ):
+        writing.set_counters(round=row.round, task=reply.agent, values={})
 
     return decision
 
 
 def decide_again(
-    reading: ReadTransaction,
-    verdict: Verdict,
-    context: RoutingContext,
-    decide: Callable[[RoutingContext], Decision],
-    *,
-    text: str,
+    reading: ReadTransaction, reply: CountedReply, decide: Callable[[RoutingContext], Decision]
 ) -> Decision:
     """Return the decision on a reply that was recorded before, and count nothing.
 
     For the last counted reply of a task it is the same decision as then. Raises StoreError.
     """
-    row = _row(reading, verdict, context, text)
-    return decide(with_stored(row.context, row.before_last) if row.counted_by else context)
+    row = _row(reading, reply)
+    return decide(with_stored(reply.context, row.before_last) if row.counted_by else reply.given)
 
 
 def count_reply(
@@ -112,9 +165,10 @@ def count_reply(
     `judgement` returns the row for statistics, which is added in the same transaction. If the
     database cannot be used, the decision is that of `context` alone, and the reason is only logged.
     """
+    reply = counted_reply(verdict, context, text)
 
     def count(writing: WriteTransaction) -> Decision:
-        decision = decide_and_count(writing, verdict, context, decide, text=text, surface=surface)
+        decision = decide_and_count(writing, reply, decide, surface=surface)
         if (row := judgement(decision)) is not None:
             writing.add_judgement(row)
 
@@ -183,7 +237,7 @@ def uncount_report(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
-    """The counters of the task of one reply, and where they are.
+    """The counters of the task of one reply.
 
     `values` are those to go on from, `before_last` those before the last counted reply.
     `counted_by` are the surfaces that have counted this reply as the last one, () if it was
@@ -191,46 +245,24 @@ class _Row:
     """
 
     round: int
-    task: str
-    agent: str
-    reply: str
-    context: RoutingContext
     values: Mapping[str, Any]
     before_last: Mapping[str, Any]
     counted_by: tuple[str, ...]
 
 
-def _row(reading: ReadTransaction, verdict: Verdict, context: RoutingContext, text: str) -> _Row:
-    adapter = ADAPTERS.get(verdict.protocol or "")
-    view = adapter.read(verdict) if adapter is not None else None
-    # The rows that count for a reply are that of its task and that of its agent; they are the same
-    # where no task is known.
-    name = context.expected_agent or (view.agent if isinstance(view, ReportView) else None)
-    by_agent = f"agent {plain_agent_name(name)}" if name else "agent"
-    about = view.task_id if isinstance(view, ReportView) else None
-    if isinstance(view, RequestView) and view.session_id:
-        about = f"session {view.session_id}"
-    task = _storable_key(normal_task_id(about or context.task_id or "") or by_agent)
-    agent = _storable_key(by_agent)
-
+def _row(reading: ReadTransaction, reply: CountedReply) -> _Row:
     round = reading.round().number
-    stored = reading.counters(round=round, task=task)
-
-    reply = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    stored = reading.counters(round=round, task=reply.task)
     before_last: Mapping[str, Any] = {}
     counted_by: tuple[str, ...] = ()
     match stored.get(_LAST):
         case {"reply": str(last), "by": [*surfaces], "before": Mapping() as before} if (
-            last == reply
+            last == reply.digest
         ):
             before_last, counted_by = before, tuple(map(str, surfaces))
 
     return _Row(
         round=round,
-        task=task,
-        agent=agent,
-        reply=reply,
-        context=of_task(context, view.task_id) if isinstance(view, ReportView) else context,
         values={name: value for name, value in stored.items() if name != _LAST},
         before_last=before_last,
         counted_by=counted_by,

@@ -117,7 +117,7 @@ class ProjectContext:
             if not made.shows:
                 return made, ProjectionPlan()
             if made.state_block is not None:
-                record_state_block(writing, _hidden(made.state_block), now=now)
+                record_state_block(writing, made.state_block, now=now)
             if not self.writes_files:
                 return made, ProjectionPlan()
 

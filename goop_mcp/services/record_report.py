@@ -18,7 +18,12 @@ from goop_mcp.routing.adapters import ADAPTERS
 from goop_mcp.routing.expecting import expectations_of
 from goop_mcp.routing.views import ReportView
 from goop_mcp.services.check_workspace import examine_in_project, verify_claims
-from goop_mcp.services.counters import count_reply, decide_again, decide_and_count
+from goop_mcp.services.counters import (
+    count_reply,
+    counted_reply,
+    decide_again,
+    decide_and_count,
+)
 from goop_mcp.services.judgements import judgement_of
 from goop_mcp.services.open_questions import OpenQuestion, open_questions
 from goop_mcp.services.project_context import Change, ProjectContext, Shown
@@ -30,7 +35,12 @@ from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.services.session_sources import session_sources
 from goop_mcp.services.shareable_verdicts import shareable_decision
-from goop_mcp.services.state_block import gate_ahead, next_command, state_block_of
+from goop_mcp.services.state_block import (
+    gate_ahead,
+    next_command,
+    search_ahead_of_block,
+    state_block_of,
+)
 from goop_mcp.services.stop_hooks.policy import StopPolicy, read_policy
 from goop_mcp.services.unverified import NOT_ASKED, SWITCHED_OFF, with_unverified
 from goop_mcp.store.interface import WriteTransaction
@@ -48,6 +58,7 @@ from goop_mcp.validation.findings import Finding, Mode, Severity
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
+from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.document_lookup import has_session
@@ -277,15 +288,14 @@ def record_report(
         )
 
     if known.same is not None:
-        decision = project_context.store.read(
-            lambda reading: decide_again(reading, verdict, context, decide, text=text)
-        )
+        reply = counted_reply(verdict, context, text)
+        decision = project_context.store.read(lambda reading: decide_again(reading, reply, decide))
         return _duplicate(known.same, decision, envelope)
 
     recording = _Recording(
         project_context,
         context,
-        decision.verdict,
+        decision,
         view,
         envelope,
         text=text,
@@ -300,8 +310,10 @@ def record_report(
     answer, shown = project_context.write(recording.change, now=now)
     remarks = (*answer.remarks, *((_NO_FILES,) if answer.written.resources else ()), *shown.remarks)
     done = replace(answer.written, state=shown.state, files=shown.files)
+    # They quote documents and the state, and are not stored.
+    findings = redact_structure(answer.findings)[0]
 
-    return replace(answer, written=done, remarks=remarks)
+    return replace(answer, written=done, remarks=remarks, findings=findings)
 
 
 def _policy(project_context: ProjectContext) -> StopPolicy:
@@ -386,6 +398,7 @@ def _not_recorded(
     shown = Shown()
     if counts and (project_context.store.exists() or project_context.files.exists(FOLDER)):
         asked = _asked(project_context)
+        judgement = _judgement(decision, context, judged, now=now)
         decision = count_reply(
             project_context.store,
             verdict,
@@ -395,9 +408,7 @@ def _not_recorded(
             surface=judged.surface,
             judgement=(
                 lambda decided: (
-                    _judgement(decided, context, judged, now=now)
-                    if status == "rejected" and judged.counts
-                    else None
+                    _decided(judgement, decided) if status == "rejected" and judged.counts else None
                 )
             ),
         )
@@ -440,7 +451,7 @@ class _Recording:
         self,
         project_context: ProjectContext,
         context: RoutingContext,
-        verdict: Verdict,
+        decision: Decision,
         view: ReportView,
         envelope: ReportWords,
         *,
@@ -455,27 +466,26 @@ class _Recording:
         self.is_verified, self.was_seen, self.guard = is_verified, was_seen, guard
         self.work = work
         self.session_documents: tuple[str, ...] = ()
-        self.project_context, self.context, self.verdict, self.judged = (
+        self.project_context, self.session, self.judged = (
             project_context,
-            context,
-            verdict,
+            context.session_id,
             judged,
         )
-        self.view, self.envelope, self.text, self.now = view, envelope, text, now
+        self.view, self.envelope, self.now = view, envelope, now
+        self.verdict = decision.verdict
+        # The decision quotes both, and within the transaction nothing is searched for secrets.
+        self.context = redact_structure(context)[0]
+        self.reply = counted_reply(self.verdict, self.context, text, changes=decision.state_changes)
+        self.judgement = _judgement(decision, context, judged, now=now)
         self.before = take_snapshot(project_context)
+        search_ahead_of_block(self.before, view.task_id and normal_task_id(view.task_id))
 
     def change(self, writing: WriteTransaction) -> Change[RecordedReport]:
         """Add all rows of the report, unless somebody else has recorded it meanwhile."""
         # The check before the transaction saves work; only this one, under the lock, is reliable.
         known = self.envelope.find(writing, was_seen=self.was_seen)
         if known.same is not None:
-            decision = decide_again(
-                writing,
-                self.verdict,
-                self.context,
-                partial(route, self.verdict),
-                text=self.text,
-            )
+            decision = decide_again(writing, self.reply, partial(route, self.verdict))
             return Change(answer=_duplicate(known.same, decision, self.envelope), shows=False)
         if self.guard is not None:
             self.guard(writing)
@@ -485,10 +495,8 @@ class _Recording:
         snapshot = self.before.with_reports(writing, row)
         decision = decide_and_count(
             writing,
-            self.verdict,
-            self.context,
+            self.reply,
             lambda context: self._decide(snapshot, context),
-            text=self.text,
             surface=self.judged.surface,
             work=snapshot.report_index.work,
         )
@@ -498,7 +506,7 @@ class _Recording:
         kept |= {"same_words": known.mark} if known.mark else {}
         stored = writing.add_report(replace(row, decision=_json(kept)))
         if self.judged.counts:
-            writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
+            writing.add_judgement(_decided(self.judgement, decision))
         # After the round was closed a report is kept and shown, and decides nothing any more.
         late = None if snapshot.round.is_open else snapshot.round
         chronicle, log = self._show_entries(writing, late, known.mark)
@@ -539,7 +547,7 @@ class _Recording:
             verdict=decision.verdict,
             decision=decision,
             written=written,
-            findings=redact_structure(shown.drift)[0],
+            findings=shown.drift,
             remarks=(f"{known.mark[0].upper()}{known.mark[1:]}.",) if known.mark else (),
             redactions=self.envelope.redactions,
         )
@@ -694,7 +702,7 @@ class _Recording:
             ahead = gate_ahead(after.project, after.facts)
             context = replace(context, next_command=next_command(after.project, ahead))
 
-        decision, _ = redact_structure(route(self.verdict, context))
+        decision = route(self.verdict, context)
         if snapshot.round.is_open:
             return decision
 
@@ -721,7 +729,7 @@ class _Recording:
 
     def _add(self, writing: WriteTransaction, event: NewEvent) -> Event:
         """Add `event`, and once more for the same document of the named session."""
-        session = self.context.session_id
+        session = self.session
         if session is not None and has_session(self.project_context.files, session):
             own = f"sessions/{session}/{event.document}"
             self.session_documents = tuple(dict.fromkeys((*self.session_documents, own)))
@@ -760,8 +768,17 @@ def _judgement(
         session_id=context.session_id,
         number=judged.number,
         ended=judged.ended,
-        result="accepted" if _is_kept(decision) else "rejected",
+        result=_result(decision),
     )
+
+
+def _decided(judgement: NewJudgement, decision: Decision) -> NewJudgement:
+    """Return the judgement by a decision that also depends on the stored counters."""
+    return replace(judgement, result=_result(decision))
+
+
+def _result(decision: Decision) -> Literal["accepted", "rejected"]:
+    return "accepted" if _is_kept(decision) else "rejected"
 
 
 def _json(values: dict[str, Any] | Sequence[Any]) -> str:

@@ -1,17 +1,33 @@
 """Where the work stands, as the block of state at the top of CHRONICLE.md shows it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
-from goop_mcp.redaction import redact_structure
+from goop_mcp.redaction import map_texts, redact
+from goop_mcp.redaction.ahead import remembering
 from goop_mcp.services.project_snapshot import ProjectSnapshot
 from goop_mcp.services.waiting import waiting_in
 from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.workflow.commands import usual_next
 from goop_mcp.workflow.gates import GATES, GateFacts, GateName, GateResult, judge_gate
-from goop_mcp.workspace.documents.state_block import StateBlock, state_block_text
+from goop_mcp.workspace.documents.state_block import (
+    MOST_LISTED,
+    MOST_TASKS,
+    StateBlock,
+    state_block_text,
+)
 from goop_mcp.workspace.project import Project
 
-__all__ = ["SHOWN_GATES", "gate_ahead", "next_command", "state_block_of"]
+__all__ = [
+    "SHOWN_GATES",
+    "gate_ahead",
+    "next_command",
+    "search_ahead_of_block",
+    "state_block_of",
+]
+
+_Task: TypeAlias = tuple[str, str, str]
+T = TypeVar("T")
 
 _AHEAD: Mapping[str, GateName] = {
     "idle": GateName.DISCOVERY,
@@ -36,29 +52,68 @@ def state_block_of(
     What waits for a person is read in the same transaction. `is_elsewhere` states that the folder
     of the project is not on this machine, so that its plan and its gates are not known here.
     """
-    project, records = snapshot.project, snapshot.records
-    state, blueprint = project.state, project.blueprint
-    planned = blueprint.tasks if blueprint is not None else ()
-    standings = records.words
-    # Without a plan the tasks that were reported are all that is known.
-    tasks = [(str(task.id), task.name, standings.get(str(task.id), "pending")) for task in planned]
-    tasks = tasks or [(id, "", status) for id, status in standings.items()]
+    project, state, blueprint = snapshot.project, snapshot.project.state, snapshot.project.blueprint
+    done, tasks = _tasks(snapshot)
+    phase = state.phase if state is not None else None
     waves = len(blueprint.waves) if blueprint is not None else 0
     ahead = gate_ahead(project, snapshot.facts)
-    block = StateBlock(
-        phase=state.phase if state is not None else None,
-        round=snapshot.round.number,
-        wave=state.current_wave if state is not None else None,
-        waves=waves or (state.total_waves if state is not None else None),
-        tasks=tasks,
-        blockers=records.blockers,
-        waiting=[each.note for each in waiting_in(reading, snapshot)],
-        decisions=snapshot.made[::-1],
-        next_command=None if is_elsewhere else next_command(project, ahead),
-    )
-    shareable, _ = redact_structure(block)
+    notes = [each.note for each in waiting_in(reading, snapshot)]
+    with remembering():
+        block = StateBlock(
+            phase=phase if phase is None or phase in _AHEAD else redact(phase).text,
+            round=snapshot.round.number,
+            wave=state.current_wave if state is not None else None,
+            waves=waves or (state.total_waves if state is not None else None),
+            done=done,
+            tasks=_searched(tasks, MOST_TASKS),
+            blockers=_searched(snapshot.records.blockers, MOST_LISTED),
+            waiting=_searched(notes, MOST_LISTED),
+            decisions=_searched(snapshot.made[::-1], MOST_LISTED),
+            next_command=None if is_elsewhere else next_command(project, ahead),
+        )
 
-    return state_block_text(shareable)
+    return state_block_text(block)
+
+
+def search_ahead_of_block(snapshot: ProjectSnapshot, task: str | None) -> None:
+    """Search what `state_block_of` will show after a report on `task`, before the transaction."""
+    _, tasks = _tasks(snapshot)
+    with remembering():
+        # One more than are listed, as one of them may be done by the report.
+        _searched(tasks, MOST_TASKS + 1)
+        _searched([(task or "", "", "")], 1)
+        _searched(snapshot.records.blockers, MOST_LISTED + 1)
+        _searched(snapshot.made[::-1], MOST_LISTED)
+
+
+def _tasks(snapshot: ProjectSnapshot) -> tuple[int, list[_Task]]:
+    """Return how many tasks are done, and the others: of the plan, else those reported."""
+    records, blueprint = snapshot.records, snapshot.project.blueprint
+    unfinished = records.unfinished
+    if blueprint is None or not blueprint.tasks:
+        # Without a plan the tasks that were reported are all that is known.
+        return len(records.done), [(id, "", status) for id, status in unfinished.items()]
+
+    finished = frozenset(records.done)
+    tasks = [
+        (id, task.name, unfinished.get(id, "pending"))
+        for task in blueprint.tasks
+        if (id := str(task.id)) not in finished
+    ]
+    return len(blueprint.tasks) - len(tasks), tasks
+
+
+def _searched(entries: Sequence[T], most: int) -> Sequence[T]:
+    """Return `entries` without the secrets in the first `most`; the others are only counted.
+
+    One by one, as nearly all of them were shown before, and those are not searched again.
+    """
+    shown = [_without_secrets(each) for each in entries[:most]]
+    return [*shown, *entries[most:]]
+
+
+def _without_secrets(entry: T) -> T:
+    return map_texts(entry, lambda text, _name: redact(text).text)
 
 
 def gate_ahead(project: Project, facts: GateFacts) -> GateResult | None:

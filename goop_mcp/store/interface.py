@@ -479,6 +479,9 @@ class Store(Protocol):
         queue still waits: it replaces files that follow from the change and must be short. Its
         failure is logged and does not roll the commit back. Both run in a thread of the store and
         must not write to the store themselves.
+
+        Nothing is searched for secrets while the queue waits: where `change` redacts a text that
+        was not searched before, it is rolled back and called again with the result.
         """
         ...
 

@@ -1,7 +1,9 @@
 """The status of tasks by the reports of a round: the last report of each task counts."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -9,7 +11,7 @@ from typing import NamedTuple
 from goop_mcp.store.records import StoredReport
 from goop_mcp.validation.check_texts import shows_no_result
 from goop_mcp.validation.safe_json import JsonValue
-from goop_mcp.validation.tiers import CLAIM_TIERS, ClaimTier, tier_counts
+from goop_mcp.validation.tiers import CLAIM_TIERS, ClaimTier
 from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.task_ids import is_report_key, normal_task_id, report_key
 from goop_mcp.workspace.documents.status_markers import must_haves_in
@@ -85,29 +87,16 @@ class Records:
         return replace(self, blocked=left, stopped=self.stopped & left.keys())
 
     @property
-    def words(self) -> Mapping[str, str]:
-        """The standings as people read them: a task that its report calls BLOCKED is blocked."""
-        return {**self.standings, **dict.fromkeys(self.stopped, "blocked")}
+    def unfinished(self) -> Mapping[str, str]:
+        """The tasks that are not done as people read them: open, failed (a check) or blocked."""
+        stopped = dict.fromkeys(self.stopped, "blocked")
+        return dict.fromkeys(self.open, "open") | dict.fromkeys(self.failed, "failed") | stopped
 
     @property
     def standings(self) -> Mapping[str, str]:
         """The status of each reported task: done, failed (a check of it) or open."""
         unfinished = dict.fromkeys(self.open, "open") | dict.fromkeys(self.failed, "failed")
         return unfinished | dict.fromkeys(self.done, "done")
-
-
-class _Standing(NamedTuple):
-    """The last report of a task, or about the work of a report that names no task."""
-
-    task: str | None
-    status: str | None
-    has_failed: bool
-    is_done: bool
-    blocker: str | None
-    revision: int
-    agent: str | None
-    at: str
-    tiers: Mapping[str, int]
 
 
 class ReportIndex:
@@ -123,8 +112,16 @@ class ReportIndex:
         self.newest: StoredReport | None = None
         self.revision = 0
         self.changed_at = changed_at
-        # In the order of the last reports, the newest at the end.
-        self._standings: dict[str, _Standing] = {}
+        # By task or by the work of a report without one, in the order of the last reports, the
+        # newest at the end.
+        self._done: dict[str, None] = {}
+        self._open: dict[str, None] = {}
+        self._failed: dict[str, None] = {}
+        self._stopped: dict[str, None] = {}
+        self._blocked: dict[str, Blocker] = {}
+        self._tiers: dict[str, Mapping[str, int]] = {}
+        # What the tiers of all tasks add up to.
+        self._claims: Counter[str] = Counter()
         self._verification: Mapping[str, JsonValue] | None = None
         self._verification_report: int | None = None
         self._verified_must_haves: Mapping[str, str] = {}
@@ -132,43 +129,43 @@ class ReportIndex:
 
     def with_reports(self, reports: Iterable[StoredReport], *, revision: int) -> "ReportIndex":
         """Return the index with `reports`, oldest first; `revision` is that of the project."""
-        later = ReportIndex(changed_at=self.changed_at)
-        later.newest, later.revision = self.newest, revision
-        later._verification, later._phase = self._verification, self._phase
-        later._verification_report = self._verification_report
-        later._verified_must_haves = self._verified_must_haves
-        standings = dict(self._standings)
-
+        later = copy(self)
+        # What was computed of the reports before.
+        later.__dict__.pop("records", None)
+        later.revision = revision
+        for name in ("done", "open", "failed", "stopped", "blocked", "tiers", "claims"):
+            setattr(later, f"_{name}", copy(getattr(self, f"_{name}")))
         for report in reports:
-            values = json.loads(report.envelope)
-            envelope = values if isinstance(values, Mapping) else {}
-            key, blocker = work_of(report), blocker_of(report, envelope)
-            task = None if is_report_key(key) else key
-            # Removing the entry first moves it to the end of the order.
-            standings.pop(key, None)
-            # Without a task, only what blocks counts.
-            if task is not None or blocker is not None:
-                standings[key] = _Standing(
-                    task,
-                    report.status,
-                    _failed(envelope),
-                    finishes_task(report, envelope),
-                    blocker,
-                    report.revision,
-                    report.agent,
-                    report.created_at,
-                    tiers_of(report, envelope) if task else {},
-                )
-            if report.agent in VERIFIERS:
-                later._verification, later._verification_report = envelope, report.id
-                later._verified_must_haves = _must_haves(report, envelope)
-
-            later._phase = report.phase or later._phase
-            later.newest = report
-
-        later._standings = standings
+            later._add(report)
 
         return later
+
+    def _add(self, report: StoredReport) -> None:
+        """Put `report`, the newest one, in place of the last one about its work."""
+        values = json.loads(report.envelope)
+        envelope = values if isinstance(values, Mapping) else {}
+        key, blocker = work_of(report), blocker_of(report, envelope)
+        for each in (self._done, self._open, self._failed, self._stopped, self._blocked):
+            each.pop(key, None)
+        self._claims.subtract(self._tiers.pop(key, {}))
+        # Without a task, only what blocks counts.
+        if blocker is not None:
+            at = report.created_at
+            self._blocked[key] = Blocker(blocker, report.revision, report.agent, at)
+        if not is_report_key(key):
+            (self._done if finishes_task(report, envelope) else self._open)[key] = None
+            if _failed(envelope):
+                self._failed[key] = None
+            if report.status == _BLOCKED:
+                self._stopped[key] = None
+            self._tiers[key] = tiers_of(report, envelope)
+            self._claims.update(self._tiers[key])
+        if report.agent in VERIFIERS:
+            self._verification, self._verification_report = envelope, report.id
+            self._verified_must_haves = _must_haves(report, envelope)
+
+        self._phase = report.phase or self._phase
+        self.newest = report
 
     @property
     def work(self) -> str | None:
@@ -178,43 +175,23 @@ class ReportIndex:
     @cached_property
     def records(self) -> Records:
         """The reports combined; those without a task count for phase and blockers only."""
-        done: list[str] = []
-        unfinished: list[str] = []
-        failed: list[str] = []
-        blocked: dict[str, Blocker] = {}
-        stopped: set[str] = set()
-        claims: list[str] = []
-
-        # Newest first, in a single pass: a long project has thousands of tasks, and each new report
-        # computes this again.
-        for key, each in reversed(self._standings.items()):
-            if each.blocker is not None:
-                blocked[key] = Blocker(each.blocker, each.revision, each.agent, each.at)
-            if each.task is None:
-                continue
-            for tier, number in each.tiers.items():
-                claims += [tier] * number
-            if each.has_failed:
-                failed.append(each.task)
-            if each.status == _BLOCKED:
-                stopped.add(each.task)
-
-            (done if each.is_done else unfinished).append(each.task)
-
         verification = self._verification
+        claims: dict[str, int] = {
+            tier: self._claims[tier] for tier in CLAIM_TIERS if self._claims[tier]
+        }
 
         return Records(
-            done=tuple(done),
-            open=tuple(unfinished),
-            failed=tuple(failed),
-            blocked=blocked,
-            stopped=frozenset(stopped),
+            done=tuple(reversed(self._done)),
+            open=tuple(reversed(self._open)),
+            failed=tuple(reversed(self._failed)),
+            blocked=dict(reversed(self._blocked.items())),
+            stopped=frozenset(self._stopped),
             verified=verification is not None
             and not _failed(verification)
             and not checks_without_result(verification),
             verification_report=self._verification_report,
             passed_must_haves=self._verified_must_haves,
-            task_claims=tier_counts(claims) if done or unfinished else None,
+            task_claims=claims if self._done or self._open else None,
             phase=self._phase,
             last_at=self.newest.created_at if self.newest is not None else None,
         )

@@ -33,12 +33,13 @@ from tests.postgres import Database
 from tests.workspace.projects import NOW, as_it_is, copied
 
 CHRONICLE = ".goopspec/CHRONICLE.md"
-PLAN = [("W1.T1", "Parse", "done"), ("W1.T2", "Print", "failed"), ("W2.T1", "Serve", "pending")]
+PLAN = [("W1.T2", "Print", "failed"), ("W2.T1", "Serve", "pending")]
 STATE = StateBlock(
     phase="execute",
     round=2,
     wave=1,
     waves=2,
+    done=1,
     tasks=PLAN,
     blockers=["RULE 4 DEVIATION: SQL or files? Options: A) SQL, B) files"],
     next_command="/goop-execute",

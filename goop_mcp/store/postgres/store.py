@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 from psycopg.sql import Composed
 
 from goop_mcp.errors import StoreBusyError, StoreError
+from goop_mcp.redaction.ahead import search_ahead
 from goop_mcp.settings import SettingsError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
@@ -145,20 +146,11 @@ class PostgresStore:
     ) -> T:
         """Run `change` in one transaction and return its result once it is on disk."""
         until, turn_by = _silent_at(timeout), time.monotonic() + timeout * _FOR_THE_TURN
-        with self._turn_of_thread(_left(until)):
-            # Tables are created by the first change, never by a question.
-            begin = self._opened(until) or self._made(until)
-            if then is None:
-                return self._changed(change, begin, until, turn_by, turn="take")
 
-            # `then` writes files that must be in the order of the commits. The turn ends with the
-            # transaction that holds it, so a second transaction holds it until `then` has run.
-            with self._begun(lambda: begin.waiting(_left(turn_by)), until):
-                failpoint(Failpoint.LOCK)
-                answer = self._changed(change, begin, until, turn_by, turn="held")
-                self._follow_up(lambda: then(answer))
+        def write(run: Callable[[WriteTransaction], T]) -> T:
+            return self._written(run, then, until, turn_by)
 
-                return answer
+        return search_ahead(change, write)
 
     def mark_used(self, revision: int) -> None:
         """Give no revision up to `revision` any more."""
@@ -257,6 +249,28 @@ class PostgresStore:
             # Within the transaction, as another machine may have migrated the tables since the last
             # one.
             yield transaction.connection, revision
+
+    def _written(
+        self,
+        change: Callable[[WriteTransaction], T],
+        then: Callable[[T], None] | None,
+        until: float,
+        turn_by: float,
+    ) -> T:
+        with self._turn_of_thread(_left(until)):
+            # Tables are created by the first change, never by a question.
+            begin = self._opened(until) or self._made(until)
+            if then is None:
+                return self._changed(change, begin, until, turn_by, turn="take")
+
+            # `then` writes files that must be in the order of the commits. The turn ends with the
+            # transaction that holds it, so a second transaction holds it until `then` has run.
+            with self._begun(lambda: begin.waiting(_left(turn_by)), until):
+                failpoint(Failpoint.LOCK)
+                answer = self._changed(change, begin, until, turn_by, turn="held")
+                self._follow_up(lambda: then(answer))
+
+                return answer
 
     def _changed(
         self,

@@ -17,6 +17,7 @@ from typing import Final, Literal, TypeVar, cast
 import apsw
 
 from goop_mcp.errors import StoreBusyError, StoreCorruptError, StoreError
+from goop_mcp.redaction.ahead import search_ahead
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.older_copies import OlderCopy
@@ -117,7 +118,10 @@ class SqliteStore:
         self._file.create_folder()
         deadline = time.monotonic() + timeout
 
-        return self._queue.run(lambda: self._write(change, then, deadline), timeout=timeout)
+        def write(run: Callable[[WriteTransaction], T]) -> T:
+            return self._queue.run(lambda: self._write(run, then, deadline), timeout=timeout)
+
+        return search_ahead(change, write)
 
     def mark_used(self, revision: int) -> None:
         """Give no revision up to `revision` any more."""

@@ -14,6 +14,8 @@ from goop_mcp.messages.quoting import code, inert, line, paragraph
 from goop_mcp.workspace.documents.markdown import find_headings
 
 __all__ = [
+    "MOST_LISTED",
+    "MOST_TASKS",
     "StateBlock",
     "StateBlockPlace",
     "find_state_block",
@@ -22,11 +24,12 @@ __all__ = [
     "state_block_text",
 ]
 
+MOST_TASKS = 20
+MOST_LISTED = 10
+"""How many open tasks are listed, and how many entries of each other list."""
+
 _START = re.compile(r"<!-- goop:state (\d{1,18}) ([0-9a-f]{16}) -->")
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_DONE = "done"
-_MOST_TASKS = 20
-_MOST_LISTED = 10
 _LONGEST = 300
 # Nobody but a person can put more blocks into a chronicle, and the first few are enough to look at.
 _MOST_LOOKED_AT = 20
@@ -36,9 +39,9 @@ _MOST_LOOKED_AT = 20
 class StateBlock:
     """Where the work stands; None is unknown and left out.
 
-    `wave` counts from 1, 0 before the first. `tasks` are (id, name, status) in the order of the
-    plan, with the statuses done, failed, blocked, open and pending; all count, and those that are
-    not done are listed. `waiting` is what waits for a person, `decisions` what was decided in the
+    `wave` counts from 1, 0 before the first. `done` is how many tasks are done; `tasks` are the
+    others, (id, name, status) in the order of the plan, with the statuses failed, blocked, open and
+    pending. `waiting` is what waits for a person, `decisions` what was decided in the
     round, newest first.
     """
 
@@ -46,6 +49,7 @@ class StateBlock:
     round: int | None = None
     wave: int | None = None
     waves: int | None = None
+    done: int = 0
     tasks: Sequence[tuple[str, str, str]] = ()
     blockers: Sequence[str] = ()
     waiting: Sequence[str] = ()
@@ -71,39 +75,35 @@ def state_block_text(state: StateBlock) -> str:
 
     At most 20 open tasks and 10 entries of each other list are shown, the others counted.
     """
-    still_open = [task for task in state.tasks if task[2] != _DONE]
+    total = state.done + len(state.tasks)
     rows = [
         ("Current Phase", line(state.phase) if state.phase else None),
         ("Round", state.round),
         ("Wave", f"{state.wave or 0}/{state.waves}" if state.waves else None),
-        (
-            "Tasks",
-            f"{len(state.tasks) - len(still_open)}/{len(state.tasks)}" if state.tasks else None,
-        ),
+        ("Tasks", f"{state.done}/{total}" if total else None),
         ("Next Step", f"`{code(state.next_command)}`" if state.next_command else None),
     ]
     parts = ["\n".join(f"- **{name}:** {value}" for name, value in rows if value is not None)]
-    listed = [
-        f"{line(f'{id} {name}', longest=_LONGEST)}: {line(status)}"
-        for id, name, status in still_open
-    ]
-    blockers = _lines(state.blockers)
-    for title, texts, most in (
-        ("Open Tasks", listed, _MOST_TASKS),
-        ("Active Blockers", blockers, _MOST_LISTED),
-        ("Waiting for a Person", _lines(state.waiting), _MOST_LISTED),
-        ("Decisions Made", _lines(state.decisions), _MOST_LISTED),
-    ):
-        if texts:
-            more = [f"… and {len(texts) - most} more"] if len(texts) > most else []
-            items = "\n".join(f"- {text}" for text in [*texts[:most], *more])
+    lists: Sequence[tuple[str, int, Sequence[str | tuple[str, str, str]]]] = (
+        ("Open Tasks", MOST_TASKS, state.tasks),
+        ("Active Blockers", MOST_LISTED, state.blockers),
+        ("Waiting for a Person", MOST_LISTED, state.waiting),
+        ("Decisions Made", MOST_LISTED, state.decisions),
+    )
+    for title, most, entries in lists:
+        if entries:
+            more = [f"… and {len(entries) - most} more"] if len(entries) > most else []
+            items = "\n".join(f"- {text}" for text in [*map(_entry, entries[:most]), *more])
             parts.append(f"**{title}:**\n\n{items}")
 
     return inert("\n\n".join(filter(None, parts)))
 
 
-def _lines(texts: Sequence[str]) -> list[str]:
-    return [paragraph(line(each, longest=_LONGEST)) for each in texts]
+def _entry(entry: str | tuple[str, str, str]) -> str:
+    if isinstance(entry, str):
+        return paragraph(line(entry, longest=_LONGEST))
+    id, name, status = entry
+    return f"{line(f'{id} {name}', longest=_LONGEST)}: {line(status)}"
 
 
 def marked_state_block(text: str, revision: int) -> str:
