@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from goop_mcp.workflow.task_ids import TaskId, normal_task_id, parse_task_id
 from goop_mcp.workspace.documents.markdown import (
@@ -140,6 +141,8 @@ class Blueprint:
         return tuple(dict.fromkeys([*own, *mapped]))
 
 
+# Each report needs the plan, which nearly always is that of the report before.
+@lru_cache(maxsize=4)
 def read_blueprint(text: str) -> Blueprint:
     """Read BLUEPRINT.md tolerantly: any order, any case, missing parts. Never raises.
 
