@@ -170,7 +170,7 @@ def test_rows_of_an_older_version_show_no_secret_that_it_did_not_know(
         record(project, report(task="W1.T1", status="BLOCKED", blockers="Which key?"))
     with closing(apsw.Connection(str(tmp_path / ".goopspec" / "goop.db"))) as connection:
         [(envelope,)] = connection.execute("SELECT envelope FROM reports").fetchall()
-        changed = json.loads(envelope)
+        changed = json.loads(str(envelope))
         changed["handoff"]["blockers"] = f"Which key? {secret}"
         connection.execute("UPDATE reports SET envelope = ?", (json.dumps(changed),))
 

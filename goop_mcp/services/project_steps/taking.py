@@ -120,12 +120,13 @@ def take_step(
 
     # The arguments are stored and shown, so that they must not hold secrets.
     wanted = redact_structure(step)[0]
+    restored: list[Restored] = []
 
     def change(writing: WriteTransaction) -> Change[StepResult]:
         # Arguments of an open request are taken over under the lock, as it may be answered at this
         # moment.
         step = _as_asked(writing, wanted)
-        stage = _stage(project_context, writing, step, by=by, now=now)
+        stage = _stage(project_context, writing, step, by=by, now=now, restored=restored)
         if isinstance(stage, StepResult):
             return Change(answer=stage, shows=False)
 
@@ -181,6 +182,7 @@ def answer_confirmation(
     unknown = StepArgumentError(f"there is no confirmation {id}; see goop-mcp status")
     if not project_context.store.exists():
         raise unknown
+    restored: list[Restored] = []
 
     def change(writing: WriteTransaction) -> Change[StepResult]:
         asked = writing.confirmation(id)
@@ -189,7 +191,9 @@ def answer_confirmation(
 
         step = step_from_json(asked.action, asked.arguments)
         # The project of now and not of the time of asking: the answer is about what it has become.
-        stage = _stage(project_context, writing, step, by=asked.asked_by, now=now)
+        stage = _stage(
+            project_context, writing, step, by=asked.asked_by, now=now, restored=restored
+        )
         if isinstance(stage, StepResult):
             return Change(answer=stage, shows=False)
         if asked.status != "open":
@@ -248,16 +252,25 @@ def answers(question: StepQuestion | None, asked: Confirmation, *, round: int) -
 
 
 def _stage(
-    context: ProjectContext, writing: WriteTransaction, step: ProjectStep, *, by: str, now: str
+    context: ProjectContext,
+    writing: WriteTransaction,
+    step: ProjectStep,
+    *,
+    by: str,
+    now: str,
+    restored: list[Restored],
 ) -> Stage | StepResult:
     """Return the project as it is now, under the lock of writers; a result if there is none."""
-    # A broken state is restored first, as every other step would fail on it.
-    snapshot, restored = snapshot_in(context, writing), None
+    # A broken state is restored first, as every other step would fail on it. The file stays so if
+    # the transaction has to run again, which then says what the first run has restored.
+    snapshot = snapshot_in(context, writing)
     if step.action == "resume" and snapshot.project.state_defect is not None:
-        restored = restore_state(context, writing, step.id, now=now)
+        done = restore_state(context, writing, step.id, now=now)
+        restored += [done] if done is not None else []
         snapshot = snapshot_in(context, writing)
 
-    return stage_for(context, writing, snapshot, step, by=by, now=now, restored=restored)
+    newest = restored[-1] if restored else None
+    return stage_for(context, writing, snapshot, step, by=by, now=now, restored=newest)
 
 
 def stage_for(
