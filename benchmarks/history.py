@@ -157,6 +157,7 @@ def _rows(number: int, revision: int, tasks: int) -> tuple[dict[str, object], di
         "phase": "execute",
         "task_id": task,
         "status": "COMPLETE",
+        "round": 1,
     }
     event = {
         "kind": "report",
