@@ -450,8 +450,12 @@ class _Judge:
         if not self._needs_more("claimed") and not must_show:
             return judged
         wanted = "observed" if must_show else self._required
-        message = f"{self._name} is reported as passed; expected a run that was {wanted}"
-        return judged._replace(problems=(*judged.problems, self._problem(CHECK_REQUIRED, message)))
+        message = (
+            f"{self._name} is reported as passed; {judged.item.detail}; expected a run that was"
+            f" {wanted}"
+        )
+        problem = self._problem(CHECK_REQUIRED, message, judged.problems[-1].hit.fix)
+        return judged._replace(problems=(*judged.problems, problem))
 
     def _other_counts(self, run: Run) -> str | None:
         """Return how the counts of the report differ from those of all runs."""

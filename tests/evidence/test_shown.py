@@ -85,6 +85,7 @@ def errors(judgement: Judgement) -> list[str]:
         (did(("cat tests/test_a.py", "def test_a(): pass")), "tests", "3 passed"),
         (did(("sed -i s/a/b/ a.py", "")), "tests", "all passing"),
         (did(("ls", "a.py")), "build", "succeeds"),
+        (did(("true", "12 passed in 0.1s")), "tests", "12 passed"),
         (did(("ruff check .", "All checks passed!")), "typecheck", "mypy: Success"),
         (did(("ruff check .", "All checks passed!")), "tests", "pytest: 12 passed"),
         (did(tools=calls("Grep", "Glob", "WebFetch", "TodoWrite")), "tests", "12 passed"),
@@ -110,10 +111,19 @@ def test_a_check_that_nothing_can_have_been_is_an_error(
 
 
 @pytest.mark.parametrize(
-    "line", ["echo '12 passed in 0.1s'", "pytest --version", "true", "pytest --collect-only"]
+    "line", ["echo '12 passed in 0.1s'", "pytest --version", "pytest --collect-only"]
 )
-def test_a_command_that_proves_nothing_is_an_error(line: str) -> None:
-    assert errors(judged(did((line, "12 passed in 0.1s")))) == ["evidence/check-not-run"]
+def test_a_command_that_proves_nothing_is_an_error_that_names_it(line: str) -> None:
+    found = judged(did((line, "12 passed in 0.1s")))
+    assert errors(found) == ["evidence/check-not-run"]
+    assert f"{line!r} proves nothing; expected a run" in found.problems[-1].hit.message
+    assert found.problems[-1].hit.fix == "Run the check itself."
+
+
+def test_a_line_that_hides_a_failure_is_an_error_that_shows_it() -> None:
+    found = judged(did(("pytest -q || true", "2 failed, 10 passed in 0.1s")))
+    assert errors(found) == ["evidence/check-not-run"]
+    assert "its output shows '2 failed" in found.problems[-1].hit.message
 
 
 def test_a_change_after_the_last_passing_run_is_an_error() -> None:
