@@ -13,6 +13,8 @@ RESULTS = """\
 <testcase classname="tests.e2e.test_codex" name="test_a_bad_report_is_sent_back[a]"/>
 <testcase classname="tests.e2e.test_codex" name="test_a_bad_report_is_sent_back[b]">
 <skipped message="no"/></testcase>
+<testcase classname="tests.e2e.test_ten_turns" name="test_a_turn[cut off-opencode]">
+<properties><property name="scene" value="a cut report"/></properties></testcase>
 </testsuite></testsuites>
 """
 
@@ -24,6 +26,7 @@ def test_the_page_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert table == {
         "an honest agent passes": {"Claude Code": "held", "Codex": "failed"},
         "a bad report is sent back": {"Codex": "not run here"},
+        "a cut report": {"OpenCode": "held"},
     }
     assert read_page(write_page(table, VERSIONS)) == table
 

@@ -99,7 +99,7 @@ def run_claude(
 
     tools = ["Agent", "mcp__goop__validate_report", "mcp__plugin_goop-mcp_goop__validate_report"]
     tools += [UPDATE_PROJECT, "mcp__goop__build_report", "mcp__goop__record_report"]
-    tools += ["Bash", "Edit", "Read"]
+    tools += ["Bash", "Edit", "Read", "Write"]
     command: list[str | Path] = [
         client.path,
         "-p",

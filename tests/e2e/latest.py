@@ -95,7 +95,9 @@ def read_results(path: Path) -> Table:
     table: Table = {}
     for case in ET.parse(path).iter("testcase"):  # noqa: S314 - pytest wrote the file just now
         place, name = case.get("classname", ""), case.get("name", "")
-        scene = re.sub(r"\[.*", "", name).removeprefix("test_").replace("_", " ")
+        own = case.find("properties/property[@name='scene']")
+        function = re.sub(r"\[.*", "", name).removeprefix("test_").replace("_", " ")
+        scene = function if own is None else own.get("value", function)
         outcome = (
             "not run here"
             if case.find("skipped") is not None

@@ -132,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
             }
             self._send(json.dumps(error).encode(), "application/json", status=reply.status)
         elif conversation.form == "responses":
-            self._send(_response(reply, number), "text/event-stream")
+            self._send(_response(reply, number, is_cut=is_cut), "text/event-stream")
         elif conversation.form == "completions":
             content = _completion(conversation, reply, number)
             if is_cut:
@@ -217,7 +217,7 @@ def _events(
     return _stream(events if reply else [each for each in events if "block" not in each[0]])
 
 
-def _response(reply: str | ToolCall, number: int) -> bytes:
+def _response(reply: str | ToolCall, number: int, *, is_cut: bool) -> bytes:
     if isinstance(reply, str):
         content = [{"type": "output_text", "text": reply}]
         item: dict[str, object] = {
@@ -236,10 +236,12 @@ def _response(reply: str | ToolCall, number: int) -> bytes:
 
     head = {"id": f"resp_{number:04}"}
     usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+    end = "response.incomplete" if is_cut else "response.completed"
+    why = {"incomplete_details": {"reason": "max_output_tokens"}} if is_cut else {}
     events: list[tuple[str, Json]] = [
         ("response.created", {"response": head}),
         ("response.output_item.done", {"item": item}),
-        ("response.completed", {"response": {**head, "usage": usage}}),
+        (end, {"response": {**head, **why, "usage": usage}}),
     ]
 
     return _stream(events)

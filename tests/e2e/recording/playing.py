@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from tests.e2e.conversation import Conversation, Json, ToolCall
 from tests.e2e.recording.steps import Edit, Read, Save, Say, Scene, Shell, Step, Unknown, Write
-from tests.e2e.scripted_model import Costly
+from tests.e2e.scripted_model import Costly, Cut
 
 __all__ = ["Script", "play"]
 
-Reply = str | ToolCall | Costly
+Reply = str | ToolCall | Costly | Cut
 Script = Callable[[Conversation], Reply]
 
 _DELEGATING = ("Agent", "Task", "task", "multi_agent_v1.spawn_agent")
@@ -56,6 +56,8 @@ def _subagent(
     if at == scene.killed_at:
         killed()
     step = scene.steps[min(at, len(scene.steps) - 1)]
+    if isinstance(step, Say) and step.cut:
+        return Cut(step.text)
     reply = _reply(step, conversation, project)
 
     # The host measures the conversation by the tokens that the model reports.

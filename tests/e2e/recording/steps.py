@@ -65,9 +65,10 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A message without a tool, which ends the turn of the agent."""
+    """A message without a tool, which ends the turn of the agent; `cut` at the token limit."""
 
     text: str
+    cut: bool = False
 
 
 Step: TypeAlias = Shell | Write | Edit | Read | Save | Unknown | Say
