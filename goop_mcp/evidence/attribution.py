@@ -43,7 +43,7 @@ from goop_mcp.evidence.runners import (
 from goop_mcp.evidence.shell import Part, parts_of
 from goop_mcp.evidence.shell.tree import ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
-from goop_mcp.evidence.shell_writes import Written, written_by
+from goop_mcp.evidence.shell_writes import Written, gives_text, written_by
 from goop_mcp.evidence.summaries import Summary, summary_of
 from goop_mcp.evidence.unseen import checks_nothing, git_command
 
@@ -363,10 +363,12 @@ def _runs(started: StartedPart) -> Iterator[Run]:
         row = _row_of_target(started, *script)
         kinds = row.program.kinds
     else:
-        if name in ("echo", "printf"):
-            # A text with the counts of a runner, printed by the agent itself.
-            summary = summary_of("\n".join(arguments), "", "tests")
-            if summary.seen:
+        if gives_text(started.part):
+            # A text with the counts of a runner, printed by the agent itself; that of a here
+            # document is known where nothing else prints.
+            of_document = started.command.output if len(started.parts) == 1 else ""
+            text = "\n".join(arguments) if name in ("echo", "printf") else of_document
+            if summary_of(text, "", "tests").seen:
                 yield Run(started.command, name, arguments, ("tests",), vacuous=True)
         return
 

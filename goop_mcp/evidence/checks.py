@@ -374,7 +374,7 @@ class _Judge:
         if last is not None:
             if last.shown is not None and self._history.doubt(last, kind, None) is None:
                 shown = without_secrets(last.shown)
-                what = f"{last.program}: {last.why}, and its output shows {shown!r}"
+                what = f"{last.program}: its output shows {shown!r}, and {last.why}"
                 message = f"{self._name} is reported as passed; {what}"
                 problem = self._problem(CHECK_HIDES_FAILURE, message, _fix_for(last))
                 judged = JudgedCheck(self._item("claimed", last, what), (problem,))

@@ -17,7 +17,7 @@ from goop_mcp.evidence.runners import ANY_KIND, word_set
 from goop_mcp.evidence.shell_writes import Written
 from goop_mcp.evidence.summaries import summary_of
 
-__all__ = ["Redefined", "TaskHistory", "without_secrets"]
+__all__ = ["Redefined", "TaskHistory", "file_name", "without_secrets"]
 
 Redefined = Callable[[Sequence[str]], str | None]
 """Returns the first of the paths that may have changed since the task began, None if unknown."""
@@ -288,8 +288,8 @@ class TaskHistory:
         if not found:
             return None if found is None else False
 
-        name = path.rpartition("/")[2]
-        earlier = any(each.path.endswith(name) for each in self.activity.files) or any(
+        name = file_name(path)
+        earlier = any(file_name(each.path) == name for each in self.activity.files) or any(
             each.command.position <= run.position
             and each.command.ran
             and not each.attributed.reads_only
@@ -400,6 +400,11 @@ def _tool_words(name: str) -> Iterable[str]:
     spaced = "".join(f" {each}" if each.isupper() else each for each in name.replace("_", " "))
     yield from words_in(spaced.replace("-", " "))
     yield from words_in(name.replace("_", " "))
+
+
+def file_name(path: str) -> str:
+    """Return the name of the file or folder at `path`, of any system, without its folders."""
+    return path.strip().rstrip("/\\").replace("\\", "/").rpartition("/")[2]
 
 
 def without_secrets(text: str) -> str:

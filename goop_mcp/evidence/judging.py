@@ -10,7 +10,7 @@ from goop_mcp.evidence.check_kinds import is_by_hand
 from goop_mcp.evidence.checks import judge_checks
 from goop_mcp.evidence.corrections import Correction
 from goop_mcp.evidence.evidence import EvidenceSource, Observed, activity_of
-from goop_mcp.evidence.history import Redefined, TaskHistory, without_secrets
+from goop_mcp.evidence.history import Redefined, TaskHistory, file_name, without_secrets
 from goop_mcp.evidence.proofs import is_elsewhere
 from goop_mcp.evidence.recorded_checks import judge_recorded
 from goop_mcp.evidence.recorded_runs import NO_TREE, KnownRuns
@@ -162,11 +162,13 @@ class _Files:
         self._root = workspace.rstrip("/") + "/" if workspace else None
         by_name: dict[str, list[ObservedFile]] = {}
         for file in history.activity.files:
-            by_name.setdefault(_name(file.path), []).append(file)
+            by_name.setdefault(file_name(file.path), []).append(file)
 
         self._changes = {
             claim.where: [
-                file for file in by_name.get(_name(claim.path), ()) if _same(claim.path, file.path)
+                file
+                for file in by_name.get(file_name(claim.path), ())
+                if _same(claim.path, file.path)
             ]
             for claim in claims.files
         }
@@ -273,10 +275,6 @@ class _Files:
                     return path.removesuffix(short)
 
         return None
-
-
-def _name(path: str) -> str:
-    return path.strip().rstrip("/\\").replace("\\", "/").rpartition("/")[2]
 
 
 def _same(claimed: str, seen: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from goop_mcp.evidence.attribution import Run
-from goop_mcp.evidence.history import TaskHistory
+from goop_mcp.evidence.history import TaskHistory, file_name
 from goop_mcp.evidence.runners import word_set
 
 __all__ = ["Change", "change_after"]
@@ -26,7 +26,7 @@ class Change(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the file, without its folders."""
-        return _name(self.path)
+        return file_name(self.path)
 
 
 def change_after(run: Run, history: TaskHistory) -> Change | None:
@@ -55,10 +55,6 @@ def _changes(run: Run, history: TaskHistory) -> Iterator[Change]:
         yield Change(written.path, position, certain=certain)
 
 
-def _name(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
-
-
 def _ending(path: str) -> str:
-    name = _name(path)
+    name = file_name(path)
     return name[name.rfind(".") :] if "." in name else ""

@@ -8,7 +8,7 @@ from goop_mcp.evidence.runners import word_set
 from goop_mcp.evidence.shell import Part
 from goop_mcp.evidence.shell.wrappers import name_of
 
-__all__ = ["Written", "written_by"]
+__all__ = ["Written", "gives_text", "written_by"]
 
 _WRITES: Final = frozenset({">", ">>", ">|", "&>", "&>>"})
 _TEXTS: Final = frozenset({"<<", "<<-", "<<<"})
@@ -56,12 +56,12 @@ def _by_part(at: int, part: Part, before: Part | None, line: str) -> Iterator[Wr
     arguments = part.words[1:]
     for operator, target in part.redirections:
         if operator in _WRITES:
-            yield Written(at, target.text if target.literal else "", _gives_text(part))
+            yield Written(at, target.text if target.literal else "", gives_text(part))
 
     plain = [each for each in arguments if not each.text.startswith("-")]
     options = [each.text for each in arguments if each.text.startswith("-")]
     if name == "tee":
-        given = _gives_text(part) or (before is not None and _gives_text(before))
+        given = gives_text(part) or (before is not None and gives_text(before))
         for file in plain:
             yield Written(at, file.text if file.literal else "", given)
     elif name in _IN_PLACE and any(map(_is_in_place, options)):
@@ -79,8 +79,8 @@ def _by_part(at: int, part: Part, before: Part | None, line: str) -> Iterator[Wr
         yield Written(at, "")
 
 
-def _gives_text(part: Part) -> bool:
-    """Whether the part certainly prints something, of its own or from a here document."""
+def gives_text(part: Part) -> bool:
+    """Return whether the part certainly prints something, of its own or from a here document."""
     name = name_of(part.words[0])
     if name in _PRINTS:
         return any(each.text and not each.text.startswith("-") for each in part.words[1:])

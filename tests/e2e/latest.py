@@ -23,6 +23,8 @@ __all__ = ["main", "read_page", "read_results", "worse_than", "write_page"]
 
 PAGE: Final = ROOT / "docs" / "hosts" / "tested.md"
 _RESULTS: Final = ROOT / "build" / "hosts-latest.xml"
+_FORM: Final = ("-o", "junit_family=xunit1")
+"""The form of the results that takes properties of a test."""
 _HOSTS: Final[Mapping[str, Client]] = {
     "Claude Code": CLAUDE_CODE,
     "Codex": CODEX,
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     _RESULTS.parent.mkdir(exist_ok=True)
     _RESULTS.unlink(missing_ok=True)
     subprocess.run(
-        [sys.executable, "-m", "tests.e2e", f"--junitxml={_RESULTS}", *arguments],
+        [sys.executable, "-m", "tests.e2e", f"--junitxml={_RESULTS}", *_FORM, *arguments],
         cwd=ROOT,
         env={**os.environ, VERSIONS: chosen},
         check=False,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from goop_mcp.evidence import AgentActivity, ObservedCommand
+from goop_mcp.evidence import AgentActivity, ObservedCommand, ObservedFile
 from goop_mcp.evidence.judging import judge_evidence
 from goop_mcp.validation.claims import CheckClaim, Claims
 from goop_mcp.validation.verdict import Requirement
@@ -61,6 +61,7 @@ def found(
     *commands: tuple[str, int | None, str],
     require: Requirement = "readable",
     changed: str | None = None,
+    edited: tuple[str, ...] = (),
 ) -> list[str]:
     """Return the severities of what is out of date."""
     activity = AgentActivity(
@@ -70,6 +71,7 @@ def found(
             ObservedCommand(position=at, line=line, status=status, output=output)
             for at, (line, status, output) in enumerate(commands)
         ),
+        files=tuple(ObservedFile(position=0, path=each, action="edited") for each in edited),
     )
 
     def differs(paths: Sequence[str]) -> str | None:
@@ -119,8 +121,10 @@ def test_results_in_files_of_data_are_no_change_of_the_source() -> None:
 def test_a_file_that_a_line_may_have_changed_is_compared() -> None:
     edit = ("sed -i 's/a/b/' src/calc.py", 0, "")
     assert found(PASSED, edit, changed="src/calc.py") == ["error"]
+    assert found(PASSED, edit, changed="src/calc.py", edited=("src/test_calc.py",)) == ["error"]
     # It is as it was when the task began.
     assert found(PASSED, edit, changed="other") == []
     # Something may have changed it before the run.
     assert found(edit, PASSED, edit, changed="src/calc.py") == ["info"]
     assert found(("python fix.py", 0, ""), PASSED, edit, changed="src/calc.py") == ["info"]
+    assert found(PASSED, edit, changed="src/calc.py", edited=("src/calc.py",)) == ["info"]

@@ -111,7 +111,11 @@ def test_a_check_that_nothing_can_have_been_is_an_error(
 
 
 @pytest.mark.parametrize(
-    "line", ["echo '12 passed in 0.1s'", "pytest --version", "pytest --collect-only"]
+    "line",
+    [
+        *("echo '12 passed in 0.1s'", "printf '12 passed in 0.1s'"),
+        *("pytest --version", "pytest --collect-only"),
+    ],
 )
 def test_a_command_that_proves_nothing_is_an_error_that_names_it(line: str) -> None:
     found = judged(did((line, "12 passed in 0.1s")))
@@ -120,10 +124,19 @@ def test_a_command_that_proves_nothing_is_an_error_that_names_it(line: str) -> N
     assert found.problems[-1].hit.fix == "Run the check itself."
 
 
+def test_a_here_document_is_text_of_the_agent_and_a_log_is_not() -> None:
+    document = "cat <<'E'\n12 passed in 0.1s\nE"
+    found = judged(did((document, "12 passed in 0.1s")))
+    assert errors(found) == ["evidence/check-not-run"]
+    assert "\"cat <<'E'\" proves nothing" in found.problems[-1].hit.message
+    for line in (f"{document}\ncat ci.log", "cat ci.log", "cat ci.log - <<'E'\nx\nE"):
+        assert errors(judged(did((line, "12 passed in 0.1s")))) == []
+
+
 def test_a_line_that_hides_a_failure_is_an_error_that_shows_it() -> None:
     found = judged(did(("pytest -q || true", "2 failed, 10 passed in 0.1s")))
     assert errors(found) == ["evidence/check-not-run"]
-    assert "its output shows '2 failed" in found.problems[-1].hit.message
+    assert "pytest: its output shows '2 failed" in found.problems[-1].hit.message
 
 
 def test_a_change_after_the_last_passing_run_is_an_error() -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from goop_mcp import redaction
 from goop_mcp.evidence.activity import AgentActivity
 from goop_mcp.evidence.attribution import Run
-from goop_mcp.evidence.history import TaskHistory
+from goop_mcp.evidence.history import TaskHistory, file_name
 from goop_mcp.evidence.judging import Judgement, judge_evidence
 from goop_mcp.evidence.prose_claims import ProseClaim, claims_in_prose
 from goop_mcp.evidence.rules import (
@@ -126,8 +126,9 @@ def _shown_by(
 ) -> tuple[str, str]:
     """Return where the transcript shows the result, and the command that had it."""
     if isinstance(claim, FileClaim):
-        name = claim.path.rpartition("/")[2]
-        return next((f.source for f in activity.files if f.path.endswith(name)), source), ""
+        name = file_name(claim.path)
+        sources = (each.source for each in activity.files if file_name(each.path) == name)
+        return next(sources, source), ""
 
     command = next((each.line for each in activity.commands if source == each.source), "")
     return source, _clean(command) if command else ""
