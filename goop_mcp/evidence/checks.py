@@ -181,17 +181,24 @@ class _Judge:
             last = real[-1]
         if last is None:
             # What ran in an earlier task of the same agent may explain a claim, never refute it.
-            earlier = self._matching(self._history.of_kind(kind, current=False))
-            passed = next((run for run in reversed(earlier) if self._is_proof(run)), None)
-            passed = passed if not real else None
-            if passed is not None:
-                return self._passed(passed, kind)
+            earlier = None if real else self._proof_of_earlier_task(kind)
+            if earlier is not None:
+                return self._passed(earlier, kind)
             return self._nothing_decided(kind, runs, real)
 
         if last.outcome == "passed":
             return self._passed(last, kind)
 
         return self._failed(last, kind, real)
+
+    def _proof_of_earlier_task(self, kind: str) -> Run | None:
+        """Return the last run that decides of earlier tasks if it still held at their end."""
+        runs = self._matching(self._history.of_kind(kind, current=False))
+        last = next((run for run in reversed(runs) if not run.vacuous and self._decides(run)), None)
+        if last is None or last.outcome != "passed":
+            return None
+        changed = change_after(last, self._history, current=False)
+        return None if changed is not None and changed.certain else last
 
     def _of_end(self, kind: str) -> JudgedCheck | None:
         """Return what the last run shows where the beginning is not known, None for nothing.

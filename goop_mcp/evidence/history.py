@@ -104,7 +104,7 @@ class TaskHistory:
             for command, attributed in self._entries
             if attributed.other_tree or not _REMOVING.isdisjoint(command.line.split())
         ]
-        self._written: dict[int, tuple[tuple[int, Written], ...]] = {}
+        self._written: dict[tuple[int, bool], tuple[tuple[int, Written], ...]] = {}
         self._words: dict[str, frozenset[str]] = {}
         self._printed: dict[tuple[int, str], bool] = {}
         # By identity: two runs of the same command are equal, and their places differ.
@@ -242,24 +242,24 @@ class TaskHistory:
             or any(self._printed_success(command, kind) for command in logs)
         )
 
-    def written_after(self, run: Run) -> Sequence[tuple[int, Written]]:
+    def written_after(self, run: Run, *, current: bool) -> Sequence[tuple[int, Written]]:
         """Return the files that shell lines wrote after `run`, with the positions of these lines.
 
-        What other files or a removal later took back is not certain, nor what was written where an
+        `current`: the lines are those of this task, else those of earlier ones. What other files or a removal later took back is not certain, nor what was written where an
         agent may have entered another folder.
         """
-        at = self._order[id(run)]
-        if at not in self._written:
-            self._written[at] = tuple(self._written_after(run))
-        return self._written[at]
+        key = (self._order[id(run)], current)
+        if key not in self._written:
+            self._written[key] = tuple(self._written_after(run, current=current))
+        return self._written[key]
 
-    def _written_after(self, run: Run) -> Iterator[tuple[int, Written]]:
+    def _written_after(self, run: Run, *, current: bool) -> Iterator[tuple[int, Written]]:
         moved = any(map(self._is_outside, self._folders))
         for command, attributed in self._entries:
             for written in attributed.writes:
                 same_line = command.position == run.position and written.at > run.at
                 later = same_line or command.position > run.position
-                if not (later and command.ran and command.current):
+                if not (later and command.ran and command.current is current):
                     continue
                 if not self._is_outside(written.path):
                     sure = written.reached and command.status == 0 and not moved

@@ -29,19 +29,22 @@ class Change(NamedTuple):
         return file_name(self.path)
 
 
-def change_after(run: Run, history: TaskHistory) -> Change | None:
-    """Return a change of a file on which `run` depends that came after it, a certain one first."""
-    changes = list(_changes(run, history))
+def change_after(run: Run, history: TaskHistory, *, current: bool = True) -> Change | None:
+    """Return a change of a file on which `run` depends that came after it, a certain one first.
+
+    Of this task, or of the earlier ones of the agent.
+    """
+    changes = list(_changes(run, history, current=current))
     return next((each for each in changes if each.certain), changes[0] if changes else None)
 
 
-def _changes(run: Run, history: TaskHistory) -> Iterator[Change]:
+def _changes(run: Run, history: TaskHistory, *, current: bool) -> Iterator[Change]:
     for file in history.activity.files:
-        later = file.position > run.position and file.ok and file.current
+        later = file.position > run.position and file.ok and file.current is current
         if later and _ending(file.path) in run.sources:
             yield Change(file.path, file.position, certain=True)
 
-    for position, written in history.written_after(run):
+    for position, written in history.written_after(run, current=current):
         ending = _ending(written.path)
         if not run.sources or (written.path and ending not in run.sources):
             continue

@@ -162,6 +162,34 @@ def test_a_result_that_contradicts_is_found(scene: str, tmp_path: Path) -> None:
     assert found.worst[0].judged.source.startswith("transcript line ")
 
 
+_EDITED = ("edit calc.py", "ok", 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "outcome"),
+    [
+        pytest.param([("pytest", _PASSED, 0)], "supported", id="passed"),
+        pytest.param(
+            [("pytest", _PASSED, 0), ("edit README.md", "ok", 0)], "supported", id="other file"
+        ),
+        pytest.param(
+            [("pytest", _PASSED, 0), ("pytest", _FAILED, 1)], "unsupported", id="failed last"
+        ),
+        pytest.param([("pytest", _PASSED, 0), _EDITED], "unsupported", id="edited since"),
+        pytest.param(
+            [("pytest", _PASSED, 0), ("echo 1 >> a.py", "", 0)], "unsupported", id="appended since"
+        ),
+        pytest.param([("pytest", _FAILED, 1)], "unsupported", id="only failed"),
+    ],
+)
+def test_a_run_of_an_earlier_task_shows_what_held_at_its_end(
+    before: list[tuple[str, str, int]], outcome: str, tmp_path: Path
+) -> None:
+    turns = ([*before, "That is what I found."], ["All tests pass."])
+    (tmp_path / "a.jsonl").write_bytes(claude_session(*turns))
+    assert {name for name, number in audited(tmp_path).outcomes.items() if number} == {outcome}
+
+
 def test_the_last_message_of_each_turn_is_judged(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(
         claude_session(
