@@ -22,6 +22,7 @@ Result = Literal["confirmed", "contradicted", "out of date", "not checked"]
 _SHOWN: Final = 7
 _FILES: Final = 5
 _MOST_CHECKS: Final = 100
+_PROVING_NOTHING: Final = ("unproven", "vacuous")
 
 
 class VerifiedRun(NamedTuple):
@@ -44,10 +45,8 @@ def verify_run(run: RecordedRun, project: Path) -> VerifiedRun:
     if run.mac_state == "unknown key":
         detail = f"its record has the key {run.key!r}, which is not known on this machine"
         return VerifiedRun(run.name, "not checked", detail, run.id)
-    if run.outcome == "unproven":
-        return VerifiedRun(run.name, "not checked", f"it proves nothing: {run.why}", run.id)
     if run.outcome != "passed":
-        return VerifiedRun(run.name, "contradicted", f"it did not pass: {run.why}", run.id)
+        return _without_pass(run.name, run, "it")._replace(run=run.id)
 
     now = services.recorded_runs.compare_tree(run, project)
     if now.why:
@@ -119,7 +118,16 @@ def _shown(name: str, run: RecordedRun) -> VerifiedRun:
     if run.outcome == "passed":
         return VerifiedRun(name, "confirmed", f"{run.program} passed")
 
-    return VerifiedRun(name, "contradicted", f"{run.program} did not pass: {run.why}")
+    return _without_pass(name, run, run.program)
+
+
+def _without_pass(name: str, run: RecordedRun, subject: str) -> VerifiedRun:
+    """Return what a run shows that did not pass: only a known failure contradicts anything."""
+    if run.outcome == "unknown":
+        return VerifiedRun(name, "not checked", f"whether {subject} passed is not known: {run.why}")
+    if run.outcome in _PROVING_NOTHING:
+        return VerifiedRun(name, "not checked", f"{subject} proves nothing: {run.why}")
+    return VerifiedRun(name, "contradicted", f"{subject} did not pass: {run.why}")
 
 
 def _compared(check: CheckClaim, shown: VerifiedRun, run: RecordedRun) -> VerifiedRun:

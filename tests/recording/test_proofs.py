@@ -73,6 +73,22 @@ def about_checks(verdict: dict[str, Any]) -> list[tuple[str, str, str]]:
     ]
 
 
+def test_a_run_whose_result_is_unknown_is_not_contradicted(player: Player) -> None:
+    for line, why in (
+        ("python -m pytest nothing.py | cat", "whether it passed is not known: "),
+        ("true", "it proves nothing: "),
+    ):
+        run, _ = player.record("sh", "-c", line)
+        verified = player.goop("evidence", "verify", run)
+        assert f": not checked: {why}" in verified.stdout
+        assert verified.returncode == 3
+
+    failed, _ = player.record(sys.executable, "-c", "import sys; sys.exit(3)")
+    verified = player.goop("evidence", "verify", failed)
+    assert ": contradicted: it did not pass: " in verified.stdout
+    assert verified.returncode == 1
+
+
 @pytest.mark.requirement("R-04", "R-09")
 def test_a_command_that_only_prints_a_summary_proves_nothing(player: Player) -> None:
     command = [sys.executable, "-c", "print('1 passed in 0.1s')"]
