@@ -20,6 +20,7 @@ from goop_mcp.validation.stop_reasons import stop_reason_of
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import Evidence, EvidenceSource
+    from goop_mcp.evidence.readers.endings import Ending
     from goop_mcp.hosts.hooks.in_project import InProject
     from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile, DecisionFile
     from goop_mcp.services.stop_hooks.attempts import TurnState
@@ -44,6 +45,7 @@ _LONGEST_ID = 200
 _LONGEST_LINK = 4096
 _NOTIFICATION: Final = "<task-notification>"
 _TASK_ID: Final = re.compile(r"\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>")
+_RESULT: Final = re.compile(r"<result>\n?(?P<text>.*)</result>", re.DOTALL)
 _MOST_NOTIFICATIONS: Final = 50
 _WITHHELD: Final = (
     "goop-mcp: the host withheld the report of {name}, so that you have not received it. Do not"
@@ -450,22 +452,30 @@ def _last_reply(session: _Session, *, main: bool) -> tuple[_Reply | None, str]:
     """Return what the host delivers of the agent, None with a sentence where it cannot be read."""
     event = session.event
     known = event.message is not None or event.silent
+    judging, policy, said = stop_hooks.judging, session.policy, event.message or ""
+    # A host may name the last block of a message whose report stands in an earlier one.
+    is_part = bool(said) and not judging.has_mark(said, policy)
+    is_part = is_part and judging.is_required(event.agent_type, policy, main=main)
     # A main agent hands nothing back, and most of its messages are not judged.
-    if known and main and session.host != "opencode":
-        return _Reply(event.message or ""), ""
+    if known and main and session.host != "opencode" and not is_part:
+        return _Reply(said), ""
 
     ending, reason = None, "the event does not hold it, and names no transcript"
     try:
         # Where the event has the message, a late line is no reason to wait.
         ending = hooks.transcript.ending_of(
-            event.session_work, event.transcript, host=session.host, patient=not known
+            event.session_work,
+            event.transcript,
+            host=session.host,
+            patient=is_part or not known,
+            last=said if is_part else "",
         )
     except OSError as error:
         reason = f"the transcript cannot be read ({error.strerror or error})"
 
     if ending is None:
         if known:
-            return _Reply(event.message or ""), ""
+            return _Reply(said), ""
         name = stop_hooks.judging.shown_name(event.agent_type or "the main agent")
         return None, f"the reply of {name} passed unread: {reason}"
 
@@ -474,7 +484,8 @@ def _last_reply(session: _Session, *, main: bool) -> tuple[_Reply | None, str]:
 
     # Older versions of the host send no message with the event, and newer ones none of an agent
     # that wrote none.
-    text = ending.message if event.message is None else event.message
+    is_whole = event.message is None or (is_part and hooks.transcript.ends_with(ending, said))
+    text = ending.message if is_whole else said
 
     return _Reply(text, ending=stop_reason_of(ending.stop_reason)), ""
 
@@ -584,10 +595,16 @@ def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
 
 def _handed_back_by(event: HookEvent) -> str | None:
     """Return what the agent of a tool's result handed back, None if its transcript is not read."""
-    path = _transcript_of(event, event.result_agent_id or "")
+    ending = _ending_of_agent(event, event.result_agent_id)
+    return None if ending is None else ending.handed_back
+
+
+def _ending_of_agent(event: HookEvent, agent_id: str | None) -> "Ending | None":
+    """Return how a subagent of the session ended, None if its transcript is not read."""
     with suppress(OSError):
-        ending = hooks.transcript.ending_of(None, path, host="claude-code", patient=False)
-        return None if ending is None else ending.handed_back
+        return hooks.transcript.ending_of(
+            None, _transcript_of(event, agent_id or ""), host="claude-code", patient=False
+        )
 
     return None
 
@@ -615,7 +632,8 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
         line = _decisions(session.environment).take(key)
         rejected = _attempts(session.environment).unaccepted(key)
         if rejected is not None:
-            mark = _unaccepted(session, None, part, agent_id=task["id"], rejected=rejected)
+            reply = found["text"] if (found := _RESULT.search(part)) is not None else part
+            mark = _unaccepted(session, None, reply, agent_id=task["id"], rejected=rejected)
             texts += [mark] if mark else []
         elif line is not None:
             texts.append(line)
@@ -705,13 +723,28 @@ def _unaccepted(
     if verdict.accepted:
         return None
 
-    errors = stop_hooks.judging.describe_errors(verdict)
+    before = _lines_before(session, agent_id, report)
+    errors = stop_hooks.judging.describe_errors(verdict, lines_before=before)
     name = stop_hooks.judging.shown_name(agent) if agent else "this agent"
     return (
         f"goop-mcp: the report of {name} is not accepted: {errors}. Its task is not done, whatever"
         " the reply says. Give its text to route_next_action, which says who continues, or start"
         " again."
     )
+
+
+def _lines_before(session: _Session, agent_id: str | None, delivered: str) -> int:
+    """Return how many lines a host put before the reply that the agent wrote.
+
+    A line is named as its agent was told it, for whom the host leaves out blank lines at the
+    beginning.
+    """
+    begin = len(delivered) - len(delivered.lstrip())
+    ending = _ending_of_agent(session.event, agent_id)
+    if ending is not None:
+        own = (ending.handed_back or ending.message).strip()
+        begin = max(begin, delivered.find(own) if own else 0)
+    return delivered.count("\n", 0, begin)
 
 
 def _context(session: _Session, text: str) -> Answer:

@@ -19,7 +19,7 @@ from goop_mcp.services.transcripts import LATE_SECONDS, SECOND_LOOK, read_activi
 if TYPE_CHECKING:
     from goop_mcp.services.stop_hooks.task_bases import TaskBase
 
-__all__ = ["ending_of", "observe"]
+__all__ = ["ending_of", "ends_with", "observe"]
 
 _MOST_BYTES = 8 * 1024 * 1024
 
@@ -48,26 +48,37 @@ def observe(
 
 
 def ending_of(
-    session: Mapping[str, object] | None, path: str | None, *, host: str, patient: bool
+    session: Mapping[str, object] | None,
+    path: str | None,
+    *,
+    host: str,
+    patient: bool,
+    last: str = "",
 ) -> Ending | None:
     """Return how the agent ended, from the session of OpenCode or else the transcript at `path`.
 
     None where neither holds it: Codex writes files of another form. A host may write the last lines
     a little later than it sends the event: with `patient` this waits for them, at most half a
-    second, and looks once more for a file that is not there. Raises OSError.
+    second, and looks once more for a file that is not there. `last` is how the last message ends,
+    where that is known. Raises OSError.
     """
     if session is not None:
         return Ending(stop_reason=readers.opencode.stop_word_of_session(session))
     if not path or host != HOST:
         return None
 
-    if patient and not os.path.exists(path):  # noqa: PTH110 - pathlib is slow to import
+    if patient and not last and not os.path.exists(path):  # noqa: PTH110 - pathlib is slow to import
         time.sleep(SECOND_LOOK)
 
     give_up = time.monotonic() + (LATE_SECONDS if patient else 0)
     while True:
         ending = read_ending(read_end(path, most=_MOST_BYTES))
-        has_reply = ending.message or ending.handed_back is not None
+        has_reply = ending.handed_back is not None or (ending.message and ends_with(ending, last))
         if has_reply or time.monotonic() >= give_up:
             return ending
         time.sleep(SECOND_LOOK)
+
+
+def ends_with(ending: Ending, last: str) -> bool:
+    """Return whether `last` is the end of the last message, as hosts cut it, or all of it."""
+    return ending.message.rstrip().endswith(last.strip())

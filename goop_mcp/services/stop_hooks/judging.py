@@ -41,7 +41,9 @@ __all__ = [
     "BlockedStop",
     "Judge",
     "describe_errors",
+    "has_mark",
     "hook_answer",
+    "is_required",
     "judge_text",
     "judge_turn",
     "must_report",
@@ -162,18 +164,26 @@ def must_report(turn: AgentTurn, policy: StopPolicy) -> bool:
     Most messages of the main agent are not reports, because a person talks with it. A main agent
     that runs as one of the agents of the policy must report like a subagent.
     """
-    if turn.agent is not None and policy.requires_report(turn.agent):
+    if is_required(turn.agent, policy, main=turn.main):
         return True
-    if not turn.main or policy.main == "ignored":
-        return False
-    if policy.main == "required":
-        return True
+    return turn.main and policy.main != "ignored" and has_mark(turn.text, policy)
 
-    # A text search decides without loading a protocol, which would delay each message.
+
+def is_required(agent: str | None, policy: StopPolicy, *, main: bool) -> bool:
+    """Whether the agent must report, whatever its message says."""
+    named = agent is not None and policy.requires_report(agent)
+    return named or (main and policy.main == "required")
+
+
+def has_mark(text: str, policy: StopPolicy) -> bool:
+    """Whether `text` may hold an envelope.
+
+    A text search decides without loading a protocol, which would delay each message.
+    """
     marks: Sequence[str] = [
         mark for each in FAMILIES if policy.protocol in ("auto", each.name) for mark in each.marks
     ]
-    return any(mark in turn.text for mark in marks)
+    return any(mark in text for mark in marks)
 
 
 def judge_turn(
@@ -318,11 +328,16 @@ def why_unverified(policy: StopPolicy, *, in_project: bool) -> str:
     return "" if in_project else NO_PROJECT
 
 
-def describe_errors(verdict: Verdict) -> str:
-    """Return the first errors on one line, as rules with line numbers, and the number of others."""
+def describe_errors(verdict: Verdict, *, lines_before: int = 0) -> str:
+    """Return the first errors on one line, as rules with line numbers, and the number of others.
+
+    `lines_before` is how many lines of the text that was judged its agent did not write.
+    """
     errors = verdict.of_severity(Severity.ERROR)
     named = [
-        f"{each.rule} (line {each.line})" if each.line else each.rule
+        f"{each.rule} (line {each.line - lines_before})"
+        if each.line and each.line > lines_before
+        else each.rule
         for each in errors[:_MOST_NAMED]
     ]
     left = len(errors) - len(named) + verdict.omitted

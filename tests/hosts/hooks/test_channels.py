@@ -1,8 +1,10 @@
 """Each way in which a host delivers the report of an agent, and agents that deliver none."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import pytest
 
@@ -38,7 +40,8 @@ def given(*blocks: Mapping[str, object], **more: object) -> Mapping[str, object]
 
 
 TASK = given(text("do it"))
-READ = wrote({"type": "tool_use", "id": "t1", "name": "Read", "input": {}}, id="m1")
+_READS = {"type": "tool_use", "id": "t1", "name": "Read", "input": {}}
+READ = wrote(_READS, id="m1")
 _COMMAND = {"type": "tool_use", "id": "t0", "name": "Bash", "input": {"command": "pytest -q"}}
 TESTED = (
     TASK,
@@ -271,6 +274,53 @@ def test_end_and_result_read_the_same_text(host: Host, transcript: Path, blocks:
     write(transcript, *TESTED, *(wrote(block) for block in blocks))
     assert stop(host, transcript).passed
     assert returned(host, blocks).ended.out == ""
+
+
+EARLIER: Mapping[str, _Blocks] = {
+    "a text after it": [text(GOOD), text("That is all.")],
+    "two texts after it": [text(GOOD), text("That is all."), text("Bye.")],
+    "a call between them": [text(GOOD), _READS, text("That is all.")],
+}
+
+
+@pytest.mark.parametrize("blocks", EARLIER.values(), ids=EARLIER)
+def test_a_report_in_an_earlier_block_of_the_last_message_counts(
+    host: Host, transcript: Path, blocks: _Blocks
+) -> None:
+    write(transcript, *TESTED, *(wrote(block) for block in blocks))
+    said = str(blocks[-1]["text"])
+    assert stop(host, transcript, said).passed
+    # One of an earlier message is none of this reply.
+    write(transcript, *TESTED, wrote(text(GOOD)), wrote(text(said), id="m10"))
+    assert not stop(host, transcript, said, agent_id="b").passed
+
+
+@pytest.mark.parametrize(
+    "delivered",
+    [
+        [text("{}")],
+        [text("\n\n{}")],
+        [text("[harness: 3 files were read]"), text("{}")],
+        [text("[harness: 3 files were read]\n\n  {}")],
+    ],
+    ids=["as it is", "blank lines", "a note of the host", "a note in one block"],
+)
+def test_the_mark_names_the_lines_that_the_agent_was_told(
+    host: Host, transcript: Path, delivered: _Blocks
+) -> None:
+    wrong = "I added it.\n\n" + GOOD.replace("COMPLETE", "FINISHED")
+    write(transcript, *TESTED, wrote(text(f"\n\n{wrong}")))
+    told = re.search(r"line \d+", stop(host, transcript, wrong.strip()).reason)
+    assert told is not None
+    stop(host, transcript, wrong.strip(), stop_hook_active=True)
+    content = [text(str(each["text"]).replace("{}", wrong)) for each in delivered]
+    event = {"transcript_path": f"{transcript.parent.parent}.jsonl"}
+    agent = {"status": "completed", "agentId": AGENT_ID, "agentType": "goop-executor"}
+    marked = host.send(RESULT, tool_response={**agent, "content": content}, **event)
+    assert f"({told[0]})" in marked.context
+    part = f"<task-id>{AGENT_ID}</task-id>\n<status>completed</status>\n<result>{escape(wrong)}"
+    prompt = f"<task-notification>\n{part}</result>\n</task-notification>"
+    assert f"({told[0]})" in host.send("UserPromptSubmit", prompt=prompt).context
 
 
 @pytest.mark.parametrize("tool", ["Task", "Agent"])
