@@ -245,8 +245,9 @@ class TaskHistory:
     def written_after(self, run: Run, *, current: bool) -> Sequence[tuple[int, Written]]:
         """Return the files that shell lines wrote after `run`, with the positions of these lines.
 
-        `current`: the lines are those of this task, else those of earlier ones. What other files or a removal later took back is not certain, nor what was written where an
-        agent may have entered another folder.
+        `current`: the lines are those of this task, else those of earlier ones. What other files or
+        a removal later took back is not certain, nor what was written where an agent may have
+        entered another folder.
         """
         key = (self._order[id(run)], current)
         if key not in self._written:

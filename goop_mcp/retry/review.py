@@ -4,11 +4,11 @@ Policy, stop rules and messages are those of `ask_until_accepted`; the framework
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from goop_mcp.errors import PolicyError
 from goop_mcp.protocols import check_rules
@@ -174,18 +174,37 @@ class Review:
         return None
 
     def recall(
-        self, reply: str, *, usage: Usage | None = None, stop_reason: str | None = None
+        self,
+        reply: str,
+        *,
+        usage: Usage | None = None,
+        stop_reason: str | None = None,
+        kept: Mapping[str, Any] | None = None,
     ) -> None:
-        """Judge a reply of an earlier review of this conversation again, without its cost.
+        """Take a reply of an earlier review of this conversation as it was judged, without cost.
 
-        Where it ends the review nobody is notified and nothing is raised, as the earlier one did
-        that. Raises RuntimeError when the review had ended before.
+        `kept` is what `keep_last` returned then; without it the reply is judged again. Where it
+        ends the review nobody is notified and nothing is raised, as the earlier one did that.
+        Raises RuntimeError when the review had ended before, ValueError for another `kept`.
         """
         self._check_open()
         # The budget is left alone: what the reply cost was counted when it was heard first.
         attempt = self._attempt(reply=reply, usage=usage, stop_reason=stop_reason)
-        # What the agent had done by then is not known now.
-        self._because = self._judge_next(attempt, last=False, follows=False)
+        if kept is None:
+            # What the agent had done by then is not known now.
+            self._because = self._judge_next(attempt, last=False, follows=False)
+            return
+
+        given = {"message": attempt.message, "way": attempt.way, "reply": reply}
+        was = Attempt.from_dict({**kept, **given})
+        self._because = self._go_on(
+            replace(was, usage=usage, stop_reason=attempt.stop_reason), last=False
+        )
+
+    def keep_last(self) -> dict[str, Any]:
+        """Return how the last reply was judged, as JSON values without its text, for `recall`."""
+        values = self.attempts[-1].to_dict()
+        return {name: each for name, each in values.items() if name not in ("message", "reply")}
 
     def settle(self, usage: Usage) -> None:
         """Count what the last reply used, where the framework reports it only afterwards."""
@@ -203,7 +222,11 @@ class Review:
 
         None means that the next message is ready.
         """
-        self.attempts.append(judged(attempt, self._judge, self.attempts, follows=follows))
+        now = judged(attempt, self._judge, self.attempts, follows=follows)
+        return self._go_on(now, last=last)
+
+    def _go_on(self, attempt: Attempt, *, last: bool) -> StoppedBecause | None:
+        self.attempts.append(attempt)
         step = next_step("", self.attempts, self._policy)
         if isinstance(step, Stop):
             return step.because

@@ -23,6 +23,7 @@ from langgraph.types import Command, interrupt
 
 from goop_mcp import NotAcceptedError, RetryPolicy
 from goop_mcp.errors import PolicyError
+from goop_mcp.evidence import AgentActivity, Evidence
 from goop_mcp.hosts.frameworks.langchain import EnvelopeMiddleware
 from goop_mcp.retry import Outcome
 from tests.frameworks.recipes import (
@@ -154,6 +155,26 @@ def test_attempts_are_counted_though_the_messages_are_summarized() -> None:
     assert len(model.heard) == 3
     assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("attempts", 3)]
     assert [each.reply for each in check.outcome(result).attempts] == list(ALWAYS_ANOTHER_ERROR)
+
+
+def test_each_reply_is_judged_once_by_what_was_known_then() -> None:
+    asked: list[int] = []
+
+    def evidence() -> Evidence:
+        asked.append(len(model.heard))
+        return Evidence(activity=AgentActivity(host="test", complete=True))
+
+    model = scripted(*ALWAYS_ANOTHER_ERROR[:2], GOOD)
+    check = EnvelopeMiddleware(evidence=evidence, hand_on_unaccepted=True)
+    result = create_agent(model, tools=[], middleware=[check]).invoke(TASK)
+    assert asked == [1, 2, 3]
+    replies = [*ALWAYS_ANOTHER_ERROR[:2], GOOD]
+    outcome = check.outcome(result)
+    assert [each.reply for each in outcome.attempts] == replies
+    assert outcome.attempts[1].message == str(result["messages"][2].content)
+    # From the messages alone only the last reply is judged, of which they do not say how it was.
+    assert [each.reply for each in check.outcome(result["messages"]).attempts] == replies
+    assert asked == [1, 2, 3, 3]
 
 
 @pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])

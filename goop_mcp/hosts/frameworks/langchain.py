@@ -119,11 +119,12 @@ class EnvelopeMiddleware(AgentMiddleware):
             self.callback.mark_reported()
             raise
 
+        turns = [*before, ModelTurn(**new, kept=review.keep_last())]
         if feedback is None:
             return {"envelope_replies": turns}
         return {
             "envelope_replies": turns,
-            "messages": [feedback_message(feedback)],
+            "messages": [feedback_message(feedback, review)],
             "jump_to": "model",
         }
 

@@ -4,8 +4,8 @@ A review lives only while one reply is judged: the turns are in the messages or 
 the agent, so that a conversation may be stored, resumed elsewhere, or forked.
 """
 
-from collections.abc import Sequence
-from typing import Final, NotRequired, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NotRequired, TypedDict
 
 from goop_mcp.errors import PolicyError
 from goop_mcp.hosts.frameworks.packages import needing
@@ -40,12 +40,14 @@ _STOP_REASONS: Final = ("finish_reason", "stop_reason", "stopReason", "done_reas
 class ModelTurn(TypedDict):
     """A turn of the model: the reply, None for a call of tools, and its tokens, None if unknown.
 
-    `stop_reason` is the word of the model's interface for why it stopped.
+    `stop_reason` is the word of the model's interface for why it stopped. `kept` is how the reply
+    was judged: each one is judged once, by what was known then.
     """
 
     text: str | None
     tokens: int | None
     stop_reason: NotRequired[str | None]
+    kept: NotRequired[Mapping[str, Any] | None]
 
 
 def check_terms(terms: ReviewOptions) -> ReviewOptions:
@@ -69,9 +71,12 @@ def is_feedback(message: AnyMessage) -> bool:
     return isinstance(message, HumanMessage) and _MARK in message.additional_kwargs
 
 
-def feedback_message(feedback: str) -> HumanMessage:
-    """Return the message that sends `feedback` back to the model, marked as ours."""
-    return HumanMessage(feedback, additional_kwargs={_MARK: "feedback"})
+def feedback_message(feedback: str, review: Review) -> HumanMessage:
+    """Return the message that sends `feedback` of the review back to the model.
+
+    It is marked as ours by how the reply before it was judged.
+    """
+    return HumanMessage(feedback, additional_kwargs={_MARK: review.keep_last()})
 
 
 def turn_of(message: AIMessage, *, text: str | None) -> ModelTurn:
@@ -98,7 +103,10 @@ def turns_since_task(messages: Sequence[AnyMessage]) -> list[ModelTurn]:
         if isinstance(message, AIMessage):
             # A reply is judged where it is the last message, and was where feedback follows it.
             is_judged = not message.tool_calls and (after is None or is_feedback(after))
-            turns.append(turn_of(message, text=str(message.text) if is_judged else None))
+            turn = turn_of(message, text=str(message.text) if is_judged else None)
+            kept = after.additional_kwargs[_MARK] if after is not None and is_judged else None
+            # Messages of an earlier version only have the mark.
+            turns.append({**turn, "kept": kept} if isinstance(kept, Mapping) else turn)
 
     return turns
 
@@ -117,7 +125,10 @@ def recalled(turns: Sequence[ModelTurn], terms: ReviewOptions) -> Review:
             review = Review(**terms)
 
         review.recall(
-            each["text"], usage=usage_of_last(turns[:number]), stop_reason=each.get("stop_reason")
+            each["text"],
+            usage=usage_of_last(turns[:number]),
+            stop_reason=each.get("stop_reason"),
+            kept=each.get("kept"),
         )
 
     return review
@@ -159,5 +170,5 @@ def _usage(turns: Sequence[ModelTurn]) -> Usage | None:
 
 
 def outcome_of(turns: Sequence[ModelTurn], terms: ReviewOptions) -> Outcome:
-    """Return the outcome of the `turns`, judged again on the same `terms`; times are unknown."""
+    """Return the outcome of the `turns`; one that was not kept is judged again on these `terms`."""
     return recalled(turns, terms).outcome

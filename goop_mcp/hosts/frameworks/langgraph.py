@@ -52,12 +52,13 @@ class EnvelopeCheck:
         ):
             return {}
 
-        feedback = resumed(turns[:-1], self._terms).hear(
+        review = resumed(turns[:-1], self._terms)
+        feedback = review.hear(
             turns[-1]["text"],
             usage=usage_of_last(turns),
             stop_reason=turns[-1].get("stop_reason"),
         )
-        return {} if feedback is None else {"messages": [feedback_message(feedback)]}
+        return {} if feedback is None else {"messages": [feedback_message(feedback, review)]}
 
     def edge(self, agent: str, *, otherwise: str = END) -> Callable[[Mapping[str, Any]], str]:
         """Return the condition for the edge after the node.
