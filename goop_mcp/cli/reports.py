@@ -244,7 +244,10 @@ def record_command(
     if done:
         decision, findings = recorded.decision, (*recorded.verdict.findings, *recorded.findings)
         page += f"\n\nDecision: {', '.join(decision.actions)}. {paragraph(decision.reason)}"
-        page += f"\n\nClaims: {tiers_in_words(recorded.claims)}."
+        unverified = recorded.verdict.unverified
+        page += (
+            f"\n\nClaims: {unverified.sentence if unverified else tiers_in_words(recorded.claims)}."
+        )
         # The words of the reply are in them: a warning must not look like a part of the page.
         remarks += [
             f"warning: {inert(line(each.message))} ({each.rule})"

@@ -159,7 +159,7 @@ def verdict_answer(verdict: Verdict, detail: Detail = "short") -> CallToolResult
     else:
         lines += _remarks(verdict)
 
-    if tiers := verdict.tiers:
+    if (tiers := verdict.tiers) and verdict.unverified is None:
         lines.append(field("claims", tiers_in_words(tiers)))
     if verdict.changed_severities:
         lines.append(field("severities changed by the project", *verdict.changed_severities))
@@ -210,7 +210,8 @@ def recorded_answer(recorded: "RecordedReport", detail: Detail = "short") -> Cal
         moved = written.phase_before not in (None, state.phase)
         phase = f"{written.phase_before} -> {state.phase}" if moved else state.phase
         lines.append(field("phase", f"{phase}, wave {state.current_wave} of {state.total_waves}"))
-    if written.report is not None:
+    # Otherwise the remarks on the verdict say how many were compared with nothing, and why.
+    if written.report is not None and recorded.verdict.unverified is None:
         lines.append(field("claims", tiers_in_words(recorded.claims)))
     if written.handoff:
         lines.append(field("handoff", "a session handoff was made"))

@@ -5,6 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from goop_mcp.protocols import FAMILIES
+from goop_mcp.validation.tiers import claimed_items
 from goop_mcp.validation.verdict import Unverified, Verdict
 
 __all__ = [
@@ -35,10 +36,9 @@ def with_unverified(verdict: Verdict, why: str) -> Verdict:
 
 
 def number_of_claims(verdict: Verdict) -> int:
-    """Return how many files, commits, memories and checks the envelope names."""
+    """Return how many files, commits, memories and checks the envelope claims, as tiers count."""
     family = next((each for each in FAMILIES if each.name == verdict.protocol), None)
     if verdict.envelope is None or family is None:
         return 0
 
-    claims = family.claims(verdict.envelope)
-    return sum(map(len, (claims.files, claims.commits, claims.memories, claims.checks)))
+    return len(claimed_items(family.claims(verdict.envelope)))

@@ -212,7 +212,9 @@ def test_what_was_not_looked_at_is_only_claimed(built: Path) -> None:
         answer = client.tool(
             "record_report", text=built.read_text(encoding="utf-8"), check_workspace=False
         )
-    assert "claims: 3 only claimed" in text_of(answer)
+    # One line says so, with the reason, and none counts them in another way.
+    assert "not verified: 3 of 3 claims, because " in text_of(answer)
+    assert "claims: 3" not in text_of(answer)
     assert (answer.structured_content or {})["claims"] == {"claimed": 3}
     assert "claims" not in (answer.structured_content or {})["verdict"]
 
