@@ -525,6 +525,7 @@ class StatusModel(BaseModel):
     waiting: list[WaitingModel] = Field(
         default=[], description="What waits for a person, oldest first."
     )
+    waiting_omitted: int = Field(default=0, ge=0, description="How many more wait.")
     spec_locked: bool | None = Field(
         description="Whether the specification is locked; null: not known here."
     )

@@ -231,6 +231,7 @@ def short_status(values: Mapping[str, Any]) -> ShortAnswer:
         short.values[name] = _without_empty(values[name])
 
     short.drop_empty(
+        "waiting_omitted",
         "decisions",
         "verifications",
         "conflicts",

@@ -264,3 +264,17 @@ def test_an_unreachable_shared_database_is_reported(tmp_path: Path) -> None:
         status = project_status(application.project_context)
     assert "cannot be reached" in status.to_markdown()
     assert (status.to_dict()["reports"], status.resources) == (None, ())
+
+
+def test_what_waits_is_listed_up_to_a_bound_and_the_rest_is_counted(tmp_path: Path) -> None:
+    copied("profile_0x", tmp_path)
+    with working_in(tmp_path) as project:
+        for number in range(1, 26):
+            record(project, report(f"W9.T{number}", status="BLOCKED"))
+        status = project_status(project)
+
+    waiting = len(status.waiting)
+    assert waiting >= 25
+    found = StatusModel.model_validate(status.to_dict())
+    assert (len(found.waiting), found.waiting_omitted) == (20, waiting - 20)
+    assert f"and {waiting - 20} more" in status.to_markdown()
