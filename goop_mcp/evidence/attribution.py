@@ -45,7 +45,7 @@ from goop_mcp.evidence.shell.tree import ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
 from goop_mcp.evidence.shell_writes import Written, gives_text, written_by
 from goop_mcp.evidence.summaries import Summary, summary_of
-from goop_mcp.evidence.unseen import checks_nothing, git_command
+from goop_mcp.evidence.unseen import checks_nothing, git_command, may_run_hooks
 
 __all__ = [
     "Attributed",
@@ -181,6 +181,7 @@ class Attributed(NamedTuple):
     place, as `git stash` does. `folders` are those in which it starts programs. `only_says`: all of
     them only print what their arguments say, or check nothing. `may_hide`: one of its programs is
     not known, so that it may have run anything. `writes` are the files that it writes.
+    `runs_hooks`: git runs the hooks that there are, which may print nothing.
     """
 
     runs: tuple[Run, ...]
@@ -192,6 +193,7 @@ class Attributed(NamedTuple):
     only_says: bool = False
     may_hide: bool = False
     writes: tuple[Written, ...] = ()
+    runs_hooks: bool = False
 
 
 def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> Attributed:
@@ -213,7 +215,7 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
     read = Output(command.output, _read_echoed)
     # The status of the line is that of its last program.
     last = name_of(parts[-1].words[0]) if parts else ""
-    reads_only, other_tree, may_hide = True, False, False
+    reads_only, other_tree, may_hide, runs_hooks = True, False, False, False
     harmless = only_says = True
 
     # A script is named for the top of the project; elsewhere the same words start another one.
@@ -235,6 +237,7 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
         may_hide = may_hide or not (found or known_as_none)
         if name == "git":
             other_tree = other_tree or git_command(arguments) in _OTHER_TREE
+            runs_hooks = runs_hooks or may_run_hooks(arguments)
             reads_only = reads_only and git_command(arguments) in _HARMLESS_GIT
         elif found:
             kinds = {kind for run in found for kind in run.kinds}
@@ -264,6 +267,7 @@ def attribute(command: ObservedCommand, known: Known = NOTHING_MORE_KNOWN) -> At
         only_says=only_says and ">" not in command.line,
         may_hide=may_hide,
         writes=writes,
+        runs_hooks=runs_hooks,
     )
 
 

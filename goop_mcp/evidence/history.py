@@ -74,7 +74,7 @@ class TaskHistory:
 
     `named` are the commands that a person named for checks of the project, by the check.
     `redefined` looks at the files of the project, None where nobody can. `root` is the project's
-    folder, None if unknown.
+    folder, None if unknown. `hooks` returns whether git has hooks there, None where nobody looked.
     """
 
     def __init__(
@@ -85,8 +85,10 @@ class TaskHistory:
         named: Mapping[str, tuple[str, ...]] | None = None,
         redefined: Redefined | None = None,
         root: str | None = None,
+        hooks: Callable[[], bool] | None = None,
     ) -> None:
         self.activity, self.everything = activity, everything
+        self._hooks = hooks
         self._root = root.rstrip("/") if root else None
         self._redefined = redefined
         # Once for all claims of the report: several of them ask about the same commands.
@@ -240,7 +242,13 @@ class TaskHistory:
             any(each.command.ran and each.attributed.may_hide for each in later)
             or any(_may_show(run, kind, runners) for each in later for run in each.attributed.runs)
             or any(self._printed_success(command, kind) for command in logs)
+            or self._hooks_may_hide(later)
         )
+
+    def _hooks_may_hide(self, entries: Sequence[_Entry]) -> bool:
+        # A hook need not print that it ran the check.
+        ran = any(each.command.ran and each.attributed.runs_hooks for each in entries)
+        return ran and (self._hooks is None or self._hooks())
 
     def written_after(self, run: Run, *, current: bool) -> Sequence[tuple[int, Written]]:
         """Return the files that shell lines wrote after `run`, with the positions of these lines.

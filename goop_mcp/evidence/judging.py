@@ -1,6 +1,6 @@
 """judge_evidence(): the claims of an envelope against what the agent did."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -58,6 +58,7 @@ def judge_evidence(
     base: str | None = None,
     named: Mapping[str, tuple[str, ...]] | None = None,
     redefined: Redefined | None = None,
+    hooks: Callable[[], bool] | None = None,
     correction: Correction | None = None,
 ) -> Judgement:
     """Compare `claims` with `evidence`. Linear in both.
@@ -68,8 +69,9 @@ def judge_evidence(
     found there was saved. `known` are the recorded runs of the project, None where nobody looked
     for them; `base` is the commit at which the task began, None for that of the evidence.
     `named` are the commands that a person named for checks of the project, by the check, and
-    `redefined` finds definitions of commands that may have changed in the task. `correction` is
-    what the reply is compared with, None for one that corrects nothing and will not be corrected.
+    `redefined` finds definitions of commands that may have changed in the task. `hooks` returns
+    whether git has hooks in the project, None where nobody looked. `correction` is what the reply
+    is compared with, None for one that corrects nothing and will not be corrected.
     """
     stated = claims
     claims = claims.compared()
@@ -81,6 +83,7 @@ def judge_evidence(
         named=named,
         redefined=redefined,
         root=workspace,
+        hooks=hooks,
     )
     whole = activity.complete and observed.everything
     problems: list[Problem] = []

@@ -10,7 +10,7 @@ from goop_mcp.evidence.shell.wrappers import name_of
 if TYPE_CHECKING:
     from goop_mcp.evidence.shell import Part
 
-__all__ = ["checks_nothing", "git_command"]
+__all__ = ["checks_nothing", "git_command", "may_run_hooks"]
 
 # Programs that change files, and run nothing of the project.
 _CHANGING: Final = word_set("cp install ln mv patch rm rmdir tar truncate unzip")
@@ -82,6 +82,13 @@ def _git_checks_nothing(arguments: Sequence[str], output: str) -> bool:
     return subcommand not in _RUNS_HOOKS or all(
         _OF_GIT.match(line) for line in output.splitlines() if line.strip()
     )
+
+
+def may_run_hooks(arguments: Sequence[str]) -> bool:
+    """Return whether git runs the hooks that there are with these arguments, seen or not."""
+    command = git_command(arguments)
+    off = {"--no-verify"} | ({"-n"} if command == "commit" else set())
+    return command in _RUNS_HOOKS and off.isdisjoint(arguments)
 
 
 def git_command(arguments: Sequence[str]) -> str:

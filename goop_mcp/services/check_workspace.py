@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -235,6 +236,7 @@ def _compared(
         base=base,
         named=trusted_commands(files.root) if observed is not None else {},
         redefined=_changed_definitions(files, observed, base=base, seconds=seconds),
+        hooks=partial(_may_have_hooks, files),
         correction=correction,
     )
     # A change that the host saw may be undone or committed elsewhere: git alone accuses nobody.
@@ -277,6 +279,14 @@ def _verified(items: Sequence[EvidenceItem], verified: Collection[str]) -> tuple
         else item
         for item in items
     )
+
+
+def _may_have_hooks(files: ProjectFiles) -> bool:
+    try:
+        return Repository(files.root).may_have_hooks()
+    except GitError:
+        # A run that nobody can rule out accuses nobody.
+        return True
 
 
 def _changed_definitions(

@@ -172,6 +172,23 @@ class Repository:
 
         return words[0] if words[1:] == ["commit"] else None
 
+    def may_have_hooks(self) -> bool:
+        """Return whether git may run a hook in this folder. Raises GitError."""
+        settings = self._names(["config", "--list", "-z"], [])
+        for setting in settings:
+            key, _, value = setting.partition("\n")
+            # With the one that switches them off for us.
+            if key == "core.hookspath" and value != os.devnull:
+                return True
+            if key.startswith("hook.") and key.endswith(".command"):
+                return True
+        common = self._run(["rev-parse", "--git-common-dir"], []).strip()
+        try:
+            hooks = [*(self.folder / os.fsdecode(common) / "hooks").iterdir()]
+        except OSError:
+            return False
+        return any(each.suffix != ".sample" for each in hooks)
+
     def texts(self, commit: str, paths: Sequence[str]) -> dict[str, bytes] | None:
         """Return the content of each of `paths`, from this folder, that is a file in `commit`.
 

@@ -1,14 +1,19 @@
 """What a passed check rests on where everything that the agent did could be read (D-104, D-113)."""
 
+from pathlib import Path
+
 import pytest
 
 from goop_mcp import validate
 from goop_mcp.evidence import AgentActivity, ObservedCall, ObservedCommand, ObservedFile
 from goop_mcp.evidence.judging import Judgement, judge_evidence
+from goop_mcp.protocols import examine
 from goop_mcp.validation.claims import CheckClaim, Claims
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from goop_mcp.validation.verdict import Requirement
+from goop_mcp.workspace.git import Repository
 from tests.evidence.recorded import RECORDED, Recorded
+from tests.workspace.true_projects import git
 
 REPORTED = [each for each in RECORDED if each.report is not None]
 READ = ObservedCall(position=0, name="Read", ok=True)
@@ -51,9 +56,15 @@ def judged(
     require: Requirement = "readable",
     is_complete: bool = True,
     passed: bool = True,
+    hooks: bool | None = False,
 ) -> Judgement:
     check = CheckClaim(name=name, passed=passed, text=text, where="/check")
-    return judge_evidence(Claims(checks=(check,), complete=is_complete), activity, require=require)
+    return judge_evidence(
+        Claims(checks=(check,), complete=is_complete),
+        activity,
+        require=require,
+        hooks=None if hooks is None else lambda: hooks,
+    )
 
 
 def errors(judgement: Judgement) -> list[str]:
@@ -212,6 +223,38 @@ def test_what_may_have_been_it_is_never_accused(activity: AgentActivity) -> None
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "git commit -qam done",
+        "git add -A && git commit -m x",
+        "git push -q",
+        "git merge -q main",
+        "git -C . commit -qm x",
+    ],
+)
+def test_a_hook_of_git_that_prints_nothing_may_have_been_it(line: str) -> None:
+    for hooks in (True, None):
+        assert errors(judged(did((line, "")), hooks=hooks)) == []
+    assert errors(judged(did((line, "")), hooks=False)) == ["evidence/check-not-run"]
+    assert errors(judged(did((f"{line} --no-verify", "")), hooks=True)) == [
+        "evidence/check-not-run"
+    ]
+
+
+def test_whether_a_project_has_hooks_is_looked_up(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    assert not Repository(tmp_path).may_have_hooks()
+    (tmp_path / ".git/hooks/pre-commit").write_text("exit 0\n", encoding="utf-8")
+    assert Repository(tmp_path).may_have_hooks()
+    (tmp_path / ".git/hooks/pre-commit").unlink()
+    for key, value in (("core.hooksPath", ".husky/_"), ("hook.lint.command", "ruff")):
+        git(tmp_path, "config", key, value)
+        assert Repository(tmp_path).may_have_hooks()
+        git(tmp_path, "config", "--unset", key)
+    assert not Repository(tmp_path).may_have_hooks()
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "CI: 12 passed, https://ci.example/runs/17",
@@ -319,11 +362,10 @@ def test_a_change_after_which_it_may_have_run_again_is_no_error(activity: AgentA
 def test_of_the_recorded_agents_only_those_that_ran_nothing_have_to_show_more(
     record: Recorded,
 ) -> None:
-    verdict = validate(
-        record.report or "", protocol="goop_report", evidence=record.read(), require="readable"
-    )
+    claims = examine(record.report or "", protocol="goop_report").claims()
+    judgement = judge_evidence(claims, record.read(), require="readable", hooks=lambda: False)
     ran_nothing = record.name == "nothing-run"
-    assert verdict.accepted != ran_nothing or not record.truth["honest"]
+    assert (errors(judgement) == []) != ran_nothing or not record.truth["honest"]
 
 
 def test_only_passed_checks_of_complete_tasks_need_a_run() -> None:
