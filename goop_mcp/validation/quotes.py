@@ -35,11 +35,15 @@ _CODE: Final = frozenset(_CODE_WORDS.split())
 _FENCE_LINE: Final = re.compile(r"(?:`{3,}|~{3,})[ \t]*\{?\.?([\w+#-]*)")
 _PROMPT: Final = re.compile(r"\s*(?:[$%❯➜]|>>>|[\w.-]{1,60}@[\w.:~/-]{1,99}[$#%])\s")
 # What the lines of a quotation, a diff, a comment or a failed assertion begin with.
-_MARK: Final = re.compile(r"(?:[>|│┃#*;%!+-]|//|--|E(?=[ \t]|\Z))[ \t]*+")
+_MARK: Final = re.compile(r"(?:[>|│┃#*;%!+-]|//[/!]?|--|E(?=[ \t]|\Z))[ \t]*+")
 _ONE_LINE_MARK: Final = re.compile(r"(?:>|//|│|E[ \t]|[+-](?=[<{]))")
 _NUMBER: Final = re.compile(
     r"[ \t]*+(?:[\w./@-]{1,200}[:-])?\d{1,7}(?:[ \t]*+[:|→│]|-|[ \t])[ \t]*+"
 )
+_BLAME: Final = re.compile(r"\^?[0-9a-f]{7,40} [^\n]{0,200}?\d\) ")
+# A line of a log or of several programs begins as the others do, but for its numbers.
+_DIGITS: Final = re.compile(r"\d+")
+_FEWEST_ALIKE: Final = 3
 _ONE_LINE_NUMBER: Final = re.compile(
     r"[ \t]*+\d+[ \t]*[→│\t]|[ \t]*+[\w@-]*[./][\w./@-]*[:-]\d+[:-]"
 )
@@ -48,9 +52,11 @@ _STRING: Final = re.compile(
     r"(?P<quote>\"\"\"|'''|\"|'|`)\\?\s*\Z|,\s*[rbfuRBFU]{0,2}(?P<long>\"\"\"|''')\\?\s*\Z"
 )
 _BEFORE_STRING: Final = ("'", '"', "`", "\\")
+_YAML_WORDS: Final = frozenset({"yaml", "yml"})
+_YAML_BLOCK: Final = re.compile(r":[ \t]*[|>][+-]?[ \t]*\n[ \t]+\Z")
 _HEREDOC: Final = re.compile(r"<<[-~]?[ \t]*[\"']?(\w{1,40})[\"']?[^\n]{0,200}\n\s*\Z")
 _SHOWING_TAG: Final = re.compile(
-    r"<(?P<ends>/)?(?P<name>blockquote|examples?|file_contents?|file|function_results?"
+    r"<(?P<ends>/)?(?P<name>blockquote|documents?|examples?|file_contents?|file|function_results?"
     r"|function_response|quote|samples?|stderr|stdout|tool_outputs?|tool_results?|tool_response)"
     r"(?:\s[^<>]{0,500}(?<!/))?>",
     re.IGNORECASE,
@@ -132,8 +138,18 @@ def _marked(text: str, block: Block) -> str | None:
     if _NUMBER.fullmatch(before) is not None:
         pattern = _ONE_LINE_NUMBER if len(lines) == 1 else _NUMBER
         return NUMBERED_LINES if all(map(pattern.match, lines)) else None
+    if len(lines) >= _FEWEST_ALIKE and _begin_alike(lines, before):
+        return MARKED_LINES
 
     return None
+
+
+def _begin_alike(lines: Sequence[str], before: str) -> bool:
+    """Return whether each line begins as the first does, where `before` the envelope stands."""
+    if _BLAME.fullmatch(before):
+        return all(map(_BLAME.match, lines))
+    alike = re.compile(r"\d+".join(map(re.escape, _DIGITS.split(before.rstrip()))))
+    return all(map(alike.match, lines))
 
 
 def _is_marks(before: str) -> bool:
@@ -181,7 +197,10 @@ def _in_code(text: str, block: Block, places: _Places) -> str | None:
     content = text.find("\n", at, block.start) + 1
     if line is None or not content:
         return None
-    if line[1].lower() not in _CODE and _PROMPT.match(text, content, block.start) is None:
+    word = line[1].lower()
+    if word in _YAML_WORDS and _YAML_BLOCK.search(before):
+        return CODE_STRING if places.in_fence(block) else None
+    if word not in _CODE and _PROMPT.match(text, content, block.start) is None:
         return None
 
     return CODE_FENCE if places.in_fence(block) else None

@@ -15,10 +15,11 @@ __all__ = ["PLAIN_WORDS", "forms", "in_english", "letters", "may_be_foreign"]
 # failures or about tests that did not run, and no English text has.
 _PLAIN: Final[Mapping[str, str]] = {
     "german": """
-        alle ausgefuehrt ausstehend beendet bestanden delegiert durchgefallen durchgelaufen
+        alle ausgefuehrt ausstehend beendet bestanden bestehen delegiert durchgefallen durchgelaufen
         erfolgreich fehler fehlerfrei fehlerhaft fehlern fehlgeschlagen[,e,en,er,es] fehlt
         funktioniert gefunden gelaufen gescheitert kein[,e,en,er] laeuft laufen nicht noch
-        scheitern sollte[,n] spaeter testet ueberlassen uebersprungen ungetestet verschoben
+        scheitern schlagen schlug sind sollte[,n] spaeter testet ueberlassen uebersprungen ungetestet
+        verschoben
         abdeckung bisher platzhalter testabdeckung zeilenabdeckung vertagt wird wurde[,n]
     """,
     "french": """

@@ -30,6 +30,10 @@ _STATE_FIRST: Final = re.compile(
     r"\b(failed|failures|errors|passed|skipped)[ ]{1,20}"
     r"(?=(?:\d{1,9}|one|two|three|four|five)(?:[ ]{1,20}tests?)?\s*(?:[^\w\s]|$))"
 )
+# "Von 20 Tests bestehen 18": the verb stands between the numbers.
+_PART_OF: Final = re.compile(
+    r"\b[oO]f[ ]{1,20}(\d{1,9})[ ]{1,20}tests?[ ]{1,20}(failed|passed)[ ]{1,20}(\d{1,9})\b"
+)
 # A word next to one of these is part of a name or a path.
 _OF_NAMES: Final = frozenset("_/\\@$.")
 _MARKS_OF_EAST_ASIA: Final = str.maketrans(
@@ -81,6 +85,7 @@ def translate(text: str) -> str:
 
     # A verb may come first: "fallaron 2 pruebas", and in East Asia the state of a count as well.
     text = _DESCRIBED.sub("described-case", _STATUS_CODE.sub(r"\1\2 status", text))
+    text = _PART_OF.sub(r"\3 \2 of \1 tests", text)
     return _FILLERS.sub("", _STATE_FIRST.sub(r"\1: ", text))
 
 
