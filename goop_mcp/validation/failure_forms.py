@@ -163,22 +163,23 @@ ELSEWHERE: Final = re.compile(
             rf"(?:[\wäöüß-]+ ){{0,2}}konnten? (?:.{{0,80}} )?nicht {_GERMAN_VERBS}{_REASON}",
             rf"(?:(?:ist|noch|sind) ){{0,2}}nicht {_GERMAN_DONE}(?: geworden)?(?:[:,;].*)?",
             r"unfertig|unvollständig|(?:nur )?teilweise (?:umgesetzt|implementiert|fertig)",
-            r"(?:der build|build|die kompilierung|kompilierung) (?:ist )?(?:noch )?(?:kaputt|rot|defekt"
-            r"|schl[äu]gt? (?:noch )?fehl|fehlgeschlagen|gescheitert)",
+            r"(?:der build|build|die kompilierung|kompilierung) (?:ist )?(?:noch )?(?:kaputt|rot"
+            r"|defekt|schl[äu]gt? (?:noch )?fehl|fehlgeschlagen|gescheitert)",
             r"(?:die )?tests (?:schlagen (?:noch )?fehl|hängen|sind rot|laufen nicht)",
             r"(?:kompiliert|funktioniert|läuft|startet) (?:noch )?nicht",
             # French
             rf"(?:impossible (?:de |d')|(?:je |on )?n'ai pas pu |échec de ){_FRENCH_VERBS}\b.*",
             r"(?:pas (?:encore )?(?:terminé|fini|implémenté|fait)|inachevé|incomplet)e?",
-            r"(?:la compilation|le build|les tests) (?:échoue|échouent|est cassée?|(?:a|ont) échoué)",
+            r"(?:la compilation|le build|les tests) (?:échoue|échouent|est cassée?"
+            r"|(?:a|ont) échoué)",
             r"(?:l[ea]s? \w+ )?ne (?:compile|fonctionne|marche|passe|passent|démarre) pas"
             r"(?: encore)?",
             # Spanish
             rf"no (?:se pudo|fue posible|pude|he podido) {_SPANISH_VERBS}\b.*",
             r"(?:aún |todavía )?(?:no (?:está )?(?:terminad|implementad|completad)[oa]"
             r"|sin terminar|incomplet[oa])",
-            r"(?:la (?:compilación|build)|las pruebas|los tests) (?:falla|fallan|siguen fallando|falló"
-            r"|fallaron|(?:ha|han) fallado)",
+            r"(?:la (?:compilación|build)|las pruebas|los tests) (?:falla|fallan|siguen fallando"
+            r"|falló|fallaron|(?:ha|han) fallado)",
             r"(?:(?:el|la|los|las) \w+ )?(?:todavía |aún )?no (?:compila|funciona|pasan?|arranca)",
             # Portuguese
             rf"não (?:foi possível|consegui) {_PORTUGUESE_VERBS}\b.*",
@@ -195,7 +196,8 @@ ELSEWHERE: Final = re.compile(
             r"|написать|выполнить|запустить)(?:[ :,].*)?",
             r"(?:ещё |еще )?не (?:завершено|реализовано|сделано|готово|закончено|выполнено"
             r"|работает|компилируется|собирается)",
-            r"сборка (?:сломана|падает|упала|не (?:проходит|прошла|удалась))|тесты (?:падают|не проходят|зависают)",
+            r"сборка (?:сломана|падает|упала|не (?:проходит|прошла|удалась))"
+            r"|тесты (?:падают|не проходят|зависают)",
             # Chinese
             r"(?:任务|工作|功能|实现|测试|构建)?(?:尚未|还未|还没|仍未|未)(?:完成|实现|通过)"
             r"|(?:构建|编译|测试)(?:失败|不通过|未通过|卡住)",
@@ -219,7 +221,8 @@ FIRST_WORDS: Final = words("""
     new suite ci pipeline compilation task implementation code file files migration endpoint feature
     phase lint type typecheck server app
     konnte konnten noch nicht unfertig unvollständig nur teilweise der die kompiliert funktioniert
-    läuft startet ist sind kompilierung impossible échec je on n'ai pas inachevé inachevée incomplet la le les ne
-    el il no aún todavía sin incompleto incompleta las los não ainda a o os impossibile non i ancora
+    läuft startet ist sind kompilierung impossible échec je on n'ai pas inachevé inachevée incomplet
+    la le les ne el il no aún todavía sin incompleto incompleta las los não ainda a o os
+    impossibile non i ancora
 """)
 """The words with which the forms begin."""

@@ -185,8 +185,8 @@ _EDITED = ("edit calc.py", "ok", 0)
 def test_a_run_of_an_earlier_task_shows_what_held_at_its_end(
     before: list[tuple[str, str, int]], outcome: str, tmp_path: Path
 ) -> None:
-    turns = ([*before, "That is what I found."], ["All tests pass."])
-    (tmp_path / "a.jsonl").write_bytes(claude_session(*turns))
+    session = claude_session([*before, "That is what I found."], ["All tests pass."])
+    (tmp_path / "a.jsonl").write_bytes(session)
     assert {name for name, number in audited(tmp_path).outcomes.items() if number} == {outcome}
 
 

@@ -1,4 +1,4 @@
-"""Sets of texts with what they show: one file a set, `python -m tests.sets` prints the figures.
+"""Sets of texts with what they show: one file a set, `python -m tests.sets` prints the counts.
 
 Each line of a file has a `text` or a `first` and `second` one, what to `expect`, and `why`. In a
 text `«report»` stands for a whole report, `«report|> »` for one whose lines have this mark, in

@@ -9,7 +9,7 @@ from tests.evidence.corrections import CORRECTIONS, report
 from tests.retry.agents import Scripted
 from tests.sets import filled, lines_of
 
-__all__ = ["SETS", "Figures", "figures", "reply_with", "table"]
+__all__ = ["SETS", "Counts", "counts", "reply_with", "table"]
 
 _CHANGED = "correction/claim-changed"
 _RULES = {
@@ -21,7 +21,7 @@ _RULES = {
 _ABOUT_PLACE = ("envelope/not-at-end", "agent_request/fence-language", "agent_request/unfenced")
 
 
-class Figures(NamedTuple):
+class Counts(NamedTuple):
     """What a set shows: what is untrue and found of it, what is honest, and what is wrong."""
 
     untrue: int
@@ -62,13 +62,13 @@ def _changes(first: str, second: str, protocol: str) -> bool:
     return any(each.rule == _CHANGED for each in verdict.findings)
 
 
-def _of_untrue(name: str, is_found: Callable[[dict[str, Any]], bool]) -> Figures:
+def _of_untrue(name: str, is_found: Callable[[dict[str, Any]], bool]) -> Counts:
     lines = lines_of(name)
     missed = [each["why"] for each in lines if not is_found(each)]
-    return Figures(len(lines), 0, tuple(missed), ())
+    return Counts(len(lines), 0, tuple(missed), ())
 
 
-def _corrections() -> Figures:
+def _corrections() -> Counts:
     pairs = [
         (each.id, each.kind == "better", each.first, each.second, each.protocol)
         for each in CORRECTIONS
@@ -87,10 +87,10 @@ def _corrections() -> Figures:
     missed = tuple(why for why, better, is_found in found if better and not is_found)
     accused = tuple(why for why, better, is_found in found if is_found and not better)
     untrue = sum(better for _, better, _ in found)
-    return Figures(untrue, len(found) - untrue, missed, accused)
+    return Counts(untrue, len(found) - untrue, missed, accused)
 
 
-def _check_texts() -> Figures:
+def _check_texts() -> Counts:
     missed, accused = [], []
     lines = lines_of("check_texts")
     for each in lines:
@@ -100,20 +100,20 @@ def _check_texts() -> Figures:
         elif rules != {_RULES[each["shows"]]}:
             missed.append(each["text"])
     honest = sum(each["shows"] == "success" for each in lines)
-    return Figures(len(lines) - honest, honest, tuple(missed), tuple(accused))
+    return Counts(len(lines) - honest, honest, tuple(missed), tuple(accused))
 
 
-def _honest() -> Figures:
+def _honest() -> Counts:
     lines = lines_of("honest")
     accused = [
         each["why"]
         for each in lines
         if not validate(filled(each["text"])).accepted or _weighty(filled(each["text"]))
     ]
-    return Figures(0, len(lines), (), tuple(accused))
+    return Counts(0, len(lines), (), tuple(accused))
 
 
-SETS: dict[str, Callable[[], Figures]] = {
+SETS: dict[str, Callable[[], Counts]] = {
     "quotes": lambda: _of_untrue("quotes", _quoted),
     "corrections": _corrections,
     "ends": lambda: _of_untrue("ends", _ended),
@@ -129,18 +129,18 @@ _WHAT = {
 }
 
 
-def figures() -> dict[str, Figures]:
+def counts() -> dict[str, Counts]:
     """Return what each set shows."""
     return {name: judge() for name, judge in SETS.items()}
 
 
 def table() -> str:
-    """Return the figures as a table in Markdown."""
+    """Return the counts as a table in Markdown."""
     lines = [
         "| set | what is in it | untrue | found | honest | accused |",
         "|---|---|---|---|---|---|",
     ]
-    for name, found in figures().items():
+    for name, found in counts().items():
         hits = found.untrue - len(found.missed)
         lines.append(
             f"| `{name}` | {_WHAT[name]} | {found.untrue} | {hits} | {found.honest} |"

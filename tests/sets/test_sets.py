@@ -25,5 +25,5 @@ def test_nearly_all_is_found_and_nothing_honest_is_accused(name: str) -> None:
     assert found.honest >= honest
 
 
-def test_the_page_has_the_figures() -> None:
+def test_the_page_has_the_counts() -> None:
     assert table() in read_page("docs/evidence.md")

@@ -452,13 +452,13 @@ def _last_reply(session: _Session, *, main: bool) -> tuple[_Reply | None, str]:
     """Return what the host delivers of the agent, None with a sentence where it cannot be read."""
     event = session.event
     known = event.message is not None or event.silent
-    judging, policy, said = stop_hooks.judging, session.policy, event.message or ""
+    judging, policy, stated = stop_hooks.judging, session.policy, event.message or ""
     # A host may name the last block of a message whose report stands in an earlier one.
-    is_part = bool(said) and not judging.has_mark(said, policy)
+    is_part = bool(stated) and not judging.has_mark(stated, policy)
     is_part = is_part and judging.is_required(event.agent_type, policy, main=main)
     # A main agent hands nothing back, and most of its messages are not judged.
     if known and main and session.host != "opencode" and not is_part:
-        return _Reply(said), ""
+        return _Reply(stated), ""
 
     ending, reason = None, "the event does not hold it, and names no transcript"
     try:
@@ -468,14 +468,14 @@ def _last_reply(session: _Session, *, main: bool) -> tuple[_Reply | None, str]:
             event.transcript,
             host=session.host,
             patient=is_part or not known,
-            last=said if is_part else "",
+            last=stated if is_part else "",
         )
     except OSError as error:
         reason = f"the transcript cannot be read ({error.strerror or error})"
 
     if ending is None:
         if known:
-            return _Reply(said), ""
+            return _Reply(stated), ""
         name = stop_hooks.judging.shown_name(event.agent_type or "the main agent")
         return None, f"the reply of {name} passed unread: {reason}"
 
@@ -484,8 +484,8 @@ def _last_reply(session: _Session, *, main: bool) -> tuple[_Reply | None, str]:
 
     # Older versions of the host send no message with the event, and newer ones none of an agent
     # that wrote none.
-    is_whole = event.message is None or (is_part and hooks.transcript.ends_with(ending, said))
-    text = ending.message if is_whole else said
+    is_whole = event.message is None or (is_part and hooks.transcript.ends_with(ending, stated))
+    text = ending.message if is_whole else stated
 
     return _Reply(text, ending=stop_reason_of(ending.stop_reason)), ""
 
@@ -736,8 +736,8 @@ def _unaccepted(
 def _lines_before(session: _Session, agent_id: str | None, delivered: str) -> int:
     """Return how many lines a host put before the reply that the agent wrote.
 
-    A line is named as its agent was told it, for whom the host leaves out blank lines at the
-    beginning.
+    The mark names a line as the feedback to the agent did, for which the host leaves out blank
+    lines at the beginning.
     """
     begin = len(delivered) - len(delivered.lstrip())
     ending = _ending_of_agent(session.event, agent_id)

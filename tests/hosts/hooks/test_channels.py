@@ -288,11 +288,11 @@ def test_a_report_in_an_earlier_block_of_the_last_message_counts(
     host: Host, transcript: Path, blocks: _Blocks
 ) -> None:
     write(transcript, *TESTED, *(wrote(block) for block in blocks))
-    said = str(blocks[-1]["text"])
-    assert stop(host, transcript, said).passed
+    stated = str(blocks[-1]["text"])
+    assert stop(host, transcript, stated).passed
     # One of an earlier message is none of this reply.
-    write(transcript, *TESTED, wrote(text(GOOD)), wrote(text(said), id="m10"))
-    assert not stop(host, transcript, said, agent_id="b").passed
+    write(transcript, *TESTED, wrote(text(GOOD)), wrote(text(stated), id="m10"))
+    assert not stop(host, transcript, stated, agent_id="b").passed
 
 
 @pytest.mark.parametrize(
@@ -305,22 +305,22 @@ def test_a_report_in_an_earlier_block_of_the_last_message_counts(
     ],
     ids=["as it is", "blank lines", "a note of the host", "a note in one block"],
 )
-def test_the_mark_names_the_lines_that_the_agent_was_told(
+def test_the_mark_names_the_lines_that_the_feedback_named(
     host: Host, transcript: Path, delivered: _Blocks
 ) -> None:
     wrong = "I added it.\n\n" + GOOD.replace("COMPLETE", "FINISHED")
     write(transcript, *TESTED, wrote(text(f"\n\n{wrong}")))
-    told = re.search(r"line \d+", stop(host, transcript, wrong.strip()).reason)
-    assert told is not None
+    named = re.search(r"line \d+", stop(host, transcript, wrong.strip()).reason)
+    assert named is not None
     stop(host, transcript, wrong.strip(), stop_hook_active=True)
     content = [text(str(each["text"]).replace("{}", wrong)) for each in delivered]
     event = {"transcript_path": f"{transcript.parent.parent}.jsonl"}
     agent = {"status": "completed", "agentId": AGENT_ID, "agentType": "goop-executor"}
     marked = host.send(RESULT, tool_response={**agent, "content": content}, **event)
-    assert f"({told[0]})" in marked.context
+    assert f"({named[0]})" in marked.context
     part = f"<task-id>{AGENT_ID}</task-id>\n<status>completed</status>\n<result>{escape(wrong)}"
     prompt = f"<task-notification>\n{part}</result>\n</task-notification>"
-    assert f"({told[0]})" in host.send("UserPromptSubmit", prompt=prompt).context
+    assert f"({named[0]})" in host.send("UserPromptSubmit", prompt=prompt).context
 
 
 @pytest.mark.parametrize("tool", ["Task", "Agent"])

@@ -18,9 +18,9 @@ _PLAIN: Final[Mapping[str, str]] = {
         alle ausgefuehrt ausstehend beendet bestanden bestehen delegiert durchgefallen durchgelaufen
         erfolgreich fehler fehlerfrei fehlerhaft fehlern fehlgeschlagen[,e,en,er,es] fehlt
         funktioniert gefunden gelaufen gescheitert kein[,e,en,er] laeuft laufen nicht noch
-        scheitern schlagen schlug sind sollte[,n] spaeter testet ueberlassen uebersprungen ungetestet
-        verschoben
-        abdeckung bisher platzhalter testabdeckung zeilenabdeckung vertagt wird wurde[,n]
+        scheitern schlagen schlug sind sollte[,n] spaeter testet ueberlassen uebersprungen
+        ungetestet verschoben abdeckung bisher platzhalter testabdeckung zeilenabdeckung vertagt
+        wird wurde[,n]
     """,
     "french": """
         couverture seulement attente aucun[,e] chargera devrai[t,ent] disponible
