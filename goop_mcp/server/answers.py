@@ -66,7 +66,7 @@ _RECORDED = {
         "duplicate: the same report was recorded as report {report} at revision {revision};"
         " nothing was written"
     ),
-    "rejected": "nothing was written",
+    "rejected": "nothing was recorded",
     "no_report": "not recorded: the envelope asks for work and reports none; nothing was written",
 }
 

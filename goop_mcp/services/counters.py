@@ -30,6 +30,7 @@ from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.report_index import work_of
 
 __all__ = [
+    "PATIENCE",
     "CountedReply",
     "count_reply",
     "count_turn",
@@ -39,7 +40,9 @@ __all__ = [
     "uncount_report",
 ]
 
-_PATIENCE: Final = 2.0  # seconds; counting must not delay an answer
+PATIENCE: Final = 2.0
+"""Seconds that counting may wait for the database; it must not delay an answer."""
+
 _LONGEST_KEY: Final = 200
 _LAST: Final = "last"
 _log = logging.getLogger(__name__)
@@ -175,7 +178,7 @@ def count_reply(
         return decision
 
     try:
-        return store.write(count, timeout=_PATIENCE)
+        return store.write(count, timeout=PATIENCE)
     except StoreError as error:
         _log.warning("a reply could not be counted: %s", error)
         return decide(context)

@@ -101,11 +101,16 @@ class ProjectContext:
         recover(self.store, self.files, now=now, redact=_hidden, is_shared=not self.writes_files)
 
     def write(
-        self, change: Callable[[WriteTransaction], Change[T]], *, now: str
+        self,
+        change: Callable[[WriteTransaction], Change[T]],
+        *,
+        now: str,
+        timeout: float = 30.0,
     ) -> tuple[T, Shown]:
         """Run `change` in one transaction, then show it in the files; return when it is on disk.
 
-        Raises StoreError. An error after the commit does not undo it and is reported in a remark.
+        `timeout` is that of `Store.write`. Raises StoreError. An error after the commit does not
+        undo it and is reported in a remark.
         """
         shown = Shown()
         if self.writes_files:
@@ -142,7 +147,7 @@ class ProjectContext:
                     )
                     shown = replace(shown, remarks=(*shown.remarks, remark))
 
-        made, projections = self.store.write(whole, then=then)
+        made, projections = self.store.write(whole, then=then, timeout=timeout)
 
         # The store only logs an error after the commit. It is visible here because files that
         # should have changed did not.

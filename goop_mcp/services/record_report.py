@@ -4,8 +4,8 @@ What is acknowledged is in the database; the files of the project are derived fr
 """
 
 import json
+import logging
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Literal
@@ -19,13 +19,13 @@ from goop_mcp.routing.expecting import expectations_of
 from goop_mcp.routing.views import ReportView
 from goop_mcp.services.check_workspace import examine_in_project, verify_claims
 from goop_mcp.services.counters import (
-    count_reply,
+    PATIENCE,
     counted_reply,
     decide_again,
     decide_and_count,
 )
 from goop_mcp.services.judgements import judgement_of
-from goop_mcp.services.open_questions import OpenQuestion, open_questions
+from goop_mcp.services.open_questions import open_questions
 from goop_mcp.services.project_context import Change, ProjectContext, Shown
 from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in, take_snapshot
 from goop_mcp.services.report_identity import Known, ReportWords, named_work, words_of
@@ -72,6 +72,7 @@ from goop_mcp.workspace.state_writing import StatePlan, plan_state
 
 __all__ = ["Judged", "RecordedReport", "Written", "record_report"]
 
+_log = logging.getLogger(__name__)
 _NO_FILES = (
     "no file was written, as many machines share the database, which holds documents and state"
 )
@@ -395,53 +396,40 @@ def _not_recorded(
     # A typing error in a folder that has nothing to do with a project leaves no trace in it.
     # A database is created for the counters only where there is a project.
     counts = status == "rejected" or bool(decision.state_changes)
-    shown = Shown()
+    resources, shown = tuple[str, ...](), Shown()
     if counts and (project_context.store.exists() or project_context.files.exists(FOLDER)):
-        asked = _asked(project_context)
+        reply = counted_reply(verdict, context, text)
         judgement = _judgement(decision, context, judged, now=now)
-        decision = count_reply(
-            project_context.store,
-            verdict,
-            context,
-            decide,
-            text=text,
-            surface=judged.surface,
-            judgement=(
-                lambda decided: (
-                    _decided(judgement, decided) if status == "rejected" and judged.counts else None
-                )
-            ),
-        )
-        if _asked(project_context) != asked:
-            shown = _show_questions(project_context, now=now)
+
+        def count(writing: WriteTransaction) -> Change[tuple[Decision, tuple[str, ...]]]:
+            asked = open_questions(writing)
+            decided = decide_and_count(writing, reply, decide, surface=judged.surface)
+            if status == "rejected" and judged.counts:
+                writing.add_judgement(_decided(judgement, decided))
+            if open_questions(writing) == asked:
+                return Change(answer=(decided, ()), shows=False)
+            snapshot = snapshot_in(project_context, writing)
+            if not snapshot.project.exists:
+                return Change(answer=(decided, ()), shows=False)
+            return Change(
+                answer=(decided, project_context.addresses(CHRONICLE)),
+                state_block=state_block_of(snapshot, writing),
+            )
+
+        # One transaction: a question that is asked is shown, also after a kill.
+        try:
+            (decision, resources), shown = project_context.write(count, now=now, timeout=PATIENCE)
+        except StoreError as error:
+            _log.warning("a reply could not be counted: %s", error)
+            decision = decide(context)
 
     return RecordedReport(
         status=status,
         verdict=decision.verdict,
         decision=decision,
-        written=Written(files=shown.files),
+        written=Written(files=shown.files, resources=resources),
         remarks=shown.remarks,
     )
-
-
-def _asked(project_context: ProjectContext) -> tuple[OpenQuestion, ...]:
-    """Return what a person was asked; () also where the database cannot be read."""
-    store = project_context.store
-    with suppress(StoreError):
-        return store.read(open_questions) if store.exists() else ()
-    return ()
-
-
-def _show_questions(project_context: ProjectContext, *, now: str) -> Shown:
-    """Show in CHRONICLE.md what waits for a person now; nothing else was recorded."""
-
-    def change(writing: WriteTransaction) -> Change[None]:
-        snapshot = snapshot_in(project_context, writing)
-        if not snapshot.project.exists:
-            return Change(answer=None, shows=False)
-        return Change(answer=None, state_block=state_block_of(snapshot, writing))
-
-    return project_context.write(change, now=now)[1]
 
 
 class _Recording:

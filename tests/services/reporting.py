@@ -49,6 +49,12 @@ def report(task: str = "W2.T1", status: str = "COMPLETE", **parts: str) -> str:
     return _REPORT.format(**(usual | {"task": task, "status": status} | parts))
 
 
+def untrue() -> str:
+    """Return a report that claims a file which is not there; sent twice, a person is asked."""
+    file = '<files><file path="gone.py" action="created">Written</file></files>'
+    return report().replace("<files/>", file)
+
+
 @contextmanager
 def working_in(folder: Path) -> Iterator[ProjectContext]:
     """Work in the project in `folder`, with its own database."""

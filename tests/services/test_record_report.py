@@ -13,6 +13,7 @@ from goop_mcp.protocols.goop_report import Report
 from goop_mcp.routing import Action, RoutingContext
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.record_report import record_report
+from goop_mcp.store.failpoints import Failpoint, install
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import Event, StoredReport
 from goop_mcp.workspace.documents.chronicle import read_chronicle
@@ -23,7 +24,7 @@ from tests.postgres import Database
 from tests.repository import ROOT
 from tests.requirements import requirement
 from tests.services.redaction_samples import NEEDLES, PASSWORD, SECRETS
-from tests.services.reporting import NOW, record, report, working_in
+from tests.services.reporting import NOW, record, report, untrue, working_in
 from tests.workspace.projects import copied
 from tests.workspace.true_projects import make_project
 
@@ -481,12 +482,12 @@ def test_the_state_that_another_program_wrote_meanwhile_is_not_moved_on(tmp_path
             def __getattr__(self, name: str) -> object:
                 return getattr(store, name)
 
-            def write(self, change: object, *, then: object) -> object:
+            def write(self, change: object, *, then: object, timeout: float) -> object:
                 def later(answer: object) -> None:
                     with_state(tmp_path, phase="execute")
                     then(answer)  # type: ignore[operator] # the project context gives it
 
-                return store.write(change, then=later)  # type: ignore[arg-type] # as above
+                return store.write(change, then=later, timeout=timeout)  # type: ignore[arg-type]
 
         # It passes on what a store has.
         other = replace(project_context, store=Interrupted())  # type: ignore[arg-type]
@@ -527,3 +528,21 @@ def test_a_report_is_judged_once_also_where_its_claims_are_verified(
     )
 
     assert (answer.status, judged) == ("recorded", ["W2.T1"])
+
+
+def test_what_a_refused_report_asks_and_where_it_is_shown_are_stored_together(
+    tmp_path: Path,
+) -> None:
+    with_state(tmp_path, phase="execute")
+    with working_in(tmp_path) as project_context:
+        assert record(project_context, untrue()).status == "rejected"
+        points: list[Failpoint] = []
+        install(points.append)
+        try:
+            refused = record(project_context, untrue())
+        finally:
+            install(None)
+
+        assert refused.written.files == (".goopspec/CHRONICLE.md",)
+        # A kill between two commits would leave a question that no document shows.
+        assert points.count(Failpoint.COMMIT) == 1

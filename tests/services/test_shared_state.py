@@ -28,7 +28,7 @@ from goop_mcp.workspace.state_changes import StateChange
 from goop_mcp.workspace.state_writing import plan_state
 from tests.cli.running import run
 from tests.postgres import Database
-from tests.services.reporting import NOW, record, report, working_in
+from tests.services.reporting import NOW, record, report, untrue, working_in
 from tests.services.test_project_steps import BLUEPRINT, REQUIREMENTS, SPEC, Player
 from tests.workspace.projects import copied
 
@@ -331,3 +331,16 @@ def test_a_project_without_state_and_documents_is_elsewhere(shared: Store, tmp_p
     status = project_status(server)
     assert (status.is_elsewhere, status.phase, status.project) == (False, "idle", "Shop")
     assert len(status.gates) == 4
+
+
+def test_a_refused_report_that_makes_a_person_decide_names_the_document_that_shows_it(
+    shared: Store, tmp_path: Path
+) -> None:
+    checkout = at(shared, tmp_path / "checkout")
+    Player(checkout).done("init", name="shop")
+
+    refused = [record(checkout, untrue()) for _ in range(2)]
+
+    assert [each.status for each in refused] == ["rejected", "rejected"]
+    assert [each.written.resources for each in refused] == [(), ("goop://project/CHRONICLE.md",)]
+    assert "W2.T1" in read_project_document(checkout.files, "CHRONICLE.md", recorded=shared)

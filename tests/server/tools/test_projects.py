@@ -70,7 +70,7 @@ def test_a_rejected_report_is_an_answer_with_feedback_and_leaves_nothing(
 
     assert not result.is_error
     assert text_of(result).startswith(
-        "rejected: no envelope; nothing was written\nactions: request_repair"
+        "rejected: no envelope; nothing was recorded\nactions: request_repair"
     )
     assert [each.name for each in tmp_path.rglob("*.md")].count("CHRONICLE.md") == 1
     with working_in(tmp_path) as project_context:
