@@ -4,20 +4,27 @@ Its agents repeat an untrue claim, stop for a decision that is replaced later, a
 a person rejects; its second round begins with nothing of the first.
 """
 
-from collections.abc import Mapping
-
-from pydantic import JsonValue
-
 from goop_mcp.cli.demo.full_player import PlayStep
-from goop_mcp.cli.demo.full_texts import report, verification
+from goop_mcp.cli.demo.full_steps import (
+    DIARY,
+    GO_ON,
+    accept,
+    begin,
+    create,
+    decide,
+    finish,
+    hear,
+    lock,
+    reject,
+    skip_interview,
+    take,
+    verify,
+)
+from goop_mcp.cli.demo.full_texts import report
 
 __all__ = ["ORDERS"]
 
-_STATE = ("state.json", "CHRONICLE.md")
-_LOG = (*_STATE, "ADL.md")
 _PLAN = ("W1.T1", "W1.T2", "W2.T1")
-_LOCKED = ("Discovery", "Spec")
-_NEXT = ("save_state", "continue_next")
 _COLUMNS = (
     "RULE 4 DEVIATION: Which columns go into the file? Options: A) Only the numbers (recommended),"
     " B) Numbers and addresses"
@@ -98,69 +105,12 @@ _BLUEPRINT = """\
 """
 
 
-def _take(
-    name: str,
-    title: str,
-    action: str,
-    given: Mapping[str, JsonValue] | None = None,
-    *,
-    person: str | None = None,
-    changes: tuple[str, ...] = _STATE,
-    findings: tuple[str, ...] = (),
-    after: Mapping[str, object] | None = None,
-) -> PlayStep:
-    return PlayStep(
-        name=name,
-        title=title,
-        tool="update_project",
-        arguments={"action": action, **(given or {})},
-        person=person,
-        status="done",
-        changes=changes,
-        findings=findings,
-        after=after or {},
-    )
-
-
-def _hear(
-    name: str,
-    title: str,
-    text: str,
-    *,
-    status: str = "recorded",
-    actions: tuple[str, ...] = (),
-    findings: tuple[str, ...] = (),
-    changes: tuple[str, ...] | None = None,
-    writes: Mapping[str, str] | None = None,
-    after: Mapping[str, object] | None = None,
-) -> PlayStep:
-    return PlayStep(
-        name=name,
-        title=title,
-        writes=writes or {},
-        tool="record_report",
-        arguments={"text": text},
-        status=status,
-        actions=actions,
-        findings=findings,
-        changes=changes if changes is not None else _STATE if status == "recorded" else (),
-        after=after or {},
-    )
-
-
 _READ = report(
     "W1.T1",
     of=(2, 2),
     summary="Orders are read by month",
     file="orders/read.py",
     next_action="W1.T2: Write the rows",
-)
-_ROWS = report(
-    "W1.T2",
-    of=(2, 2),
-    summary="Each order is one line",
-    file="orders/rows.py",
-    next_action="W2.T1: Add the command",
 )
 _STOPPED = report(
     "W1.T2",
@@ -193,103 +143,28 @@ _REGION_ASKED = _looked("The region is open", blockers=_REGION)
 _CURRENCY_ASKED = _looked("The currency is open", blockers=_CURRENCY)
 
 
-def _command(summary: str) -> str:
-    return report(
-        "W2.T1",
-        of=(2, 1),
-        summary=summary,
-        file="orders/cli.py",
-        next_agent="goop-verifier",
-        next_action="Verify MH1",
-        next_command="/goop-accept",
-    )
-
-
-def _verified(summary: str) -> str:
-    return verification({"MH1": True}, of=(2, 1), at="W2.T1", summary=summary)
-
-
-_FINISHED = {
-    "phase": "accept",
-    "wave": 2,
-    "done": _PLAN,
-    "gates": (*_LOCKED, "Execution"),
-    "next": "/goop-accept",
-}
-_IDLE = {
-    "phase": "idle",
-    "is_open": False,
-    "interview": False,
-    "locked": False,
-    "wave": 0,
-    "planned": (),
-    "done": (),
-    "gates": (),
-    "waiting": (),
-    "next": "/goop-discuss",
-}
-
 ORDERS: tuple[PlayStep, ...] = (
-    _take(
-        "init",
-        "the project is created",
-        "init",
-        {"name": "orders"},
-        changes=(
-            *_LOG,
-            "REQUIREMENTS.md",
-            "SPEC.md",
-            "BLUEPRINT.md",
-            ".gitignore",
-            "hooks.json",
-        ),
-        after={"exists": True, "phase": "idle", "wave": 0, "next": "/goop-discuss"},
+    create("the project is created", "orders"),
+    skip_interview(
+        "skip", "a person skips the interview", "quick task: the accountants have asked by mail"
     ),
-    _take(
-        "skip",
-        "a person skips the interview",
-        "skip_gate",
-        {"gate": "discovery", "reason": "quick task: the accountants have asked by mail"},
-        person="skip",
-        changes=_LOG,
-        after={"gates": ("Discovery",), "next": "/goop-plan"},
-    ),
-    _take(
-        "plan",
-        "planning begins",
-        "start_phase",
-        {"phase": "plan"},
-        after={"phase": "plan"},
-    ),
+    begin("plan", "planning begins", "plan"),
     PlayStep(
         name="documents",
         title="the planner writes both documents",
         writes={".goopspec/SPEC.md": _SPEC, ".goopspec/BLUEPRINT.md": _BLUEPRINT},
         after={"planned": _PLAN},
     ),
-    _take(
-        "lock",
-        "a person locks the specification",
-        "lock_spec",
-        person="lock",
-        changes=(*_LOG, "SPEC.md"),
-        after={"locked": True, "gates": _LOCKED, "next": "/goop-execute"},
-    ),
-    _take(
-        "execute",
-        "execution begins",
-        "start_phase",
-        {"phase": "execute"},
-        after={"phase": "execute", "wave": 1},
-    ),
-    _hear(
+    lock("lock", "a person locks the specification"),
+    begin("execute", "execution begins", "execute", wave=1),
+    hear(
         "untrue",
         "an agent names a file that is not there",
         _READ,
         status="rejected",
         findings=("evidence/file-not-found",),
     ),
-    _hear(
+    hear(
         "untrue_again",
         "it sends the same again: a person is asked",
         _READ,
@@ -299,24 +174,22 @@ ORDERS: tuple[PlayStep, ...] = (
         changes=("CHRONICLE.md",),
         after={"waiting": ("decide",)},
     ),
-    _take(
+    decide(
         "decide_untrue",
         "the person decides how it goes on",
-        "decide",
-        {"task": "W1.T1", "choice": "Read the orders from the archive"},
-        person="decide",
-        changes=_LOG,
+        "W1.T1",
+        "Read the orders from the archive",
         after={"waiting": ()},
     ),
-    _hear(
+    hear(
         "read",
         "now the file is there",
         _READ,
         writes={"orders/read.py": '"""Read orders."""\n'},
-        actions=_NEXT,
+        actions=GO_ON,
         after={"reports": 1, "done": ("W1.T1",)},
     ),
-    _hear(
+    hear(
         "columns",
         "an agent stops: which columns?",
         _STOPPED,
@@ -328,145 +201,133 @@ ORDERS: tuple[PlayStep, ...] = (
             "waiting": ("decide",),
         },
     ),
-    _take(
+    decide(
         "decide_columns",
         "a person decides",
-        "decide",
-        {"task": "W1.T2", "choice": "A", "comment": "Addresses are not needed."},
-        person="decide",
-        changes=_LOG,
+        "W1.T2",
+        "A",
+        comment="Addresses are not needed.",
         after={"blockers": (), "waiting": ()},
     ),
-    _take(
+    decide(
         "decide_again",
         "the accountants call, and the decision is replaced",
-        "decide",
-        {"task": "W1.T2", "choice": "B", "comment": "They write letters after all."},
-        person="decide",
-        changes=_LOG,
+        "W1.T2",
+        "B",
+        comment="They write letters after all.",
     ),
-    _hear(
+    finish(
         "rows",
         "the rows are written",
-        _ROWS,
-        writes={"orders/rows.py": '"""Write rows."""\n'},
-        actions=_NEXT,
+        "W1.T2",
+        "Each order is one line",
+        "orders/rows.py",
+        of=(2, 2),
+        then="W2.T1: Add the command",
+        writes='"""Write rows."""\n',
         after={"reports": 3, "open": (), "done": ("W1.T1", "W1.T2")},
     ),
-    _hear(
+    hear(
         "region",
         "an agent that works for no task stops for a decision",
         _REGION_ASKED,
         actions=("ask_user",),
         after={"reports": 4, "blockers": (_REGION,), "waiting": ("decide",)},
     ),
-    _hear(
+    hear(
         "currency",
         "it stops once more, for another one: both wait",
         _CURRENCY_ASKED,
         actions=("ask_user",),
         after={"reports": 5, "blockers": (_CURRENCY, _REGION), "waiting": ("decide", "decide")},
     ),
-    _hear(
+    hear(
         "region_twice",
         "the orchestrator sends the first again, which is the same report",
         _REGION_ASKED,
         status="duplicate",
     ),
-    _take(
+    decide(
         "decide_region",
         "the person decides one of them",
-        "decide",
-        {"task": "report 4", "choice": "B"},
-        person="decide",
-        changes=_LOG,
+        "report 4",
+        "B",
         after={"blockers": (_CURRENCY,), "waiting": ("decide",)},
     ),
-    _hear(
+    hear(
         "region_again",
         "the agent is still stopped by the same, and says so in the same words",
         _REGION_ASKED,
         actions=("ask_user",),
         after={"reports": 6, "blockers": (_REGION, _CURRENCY), "waiting": ("decide", "decide")},
     ),
-    _take(
+    decide(
         "decide_region_again",
         "the person decides once more",
-        "decide",
-        {"task": "report 6", "choice": "A"},
-        person="decide",
-        changes=_LOG,
+        "report 6",
+        "A",
         after={"blockers": (_CURRENCY,), "waiting": ("decide",)},
     ),
-    _hear(
+    hear(
         "currency_found",
         "a report that names the other one goes on without its blocker",
         _looked("The orders state it").replace(
             "</agent>", "</agent>\n  <task_id>report 5</task_id>", 1
         ),
-        actions=_NEXT,
+        actions=GO_ON,
         after={"reports": 7, "blockers": (), "waiting": ()},
     ),
-    _hear(
+    finish(
         "command",
         "the last task is done",
-        _command("The month is an argument"),
-        writes={"orders/cli.py": '"""The command."""\n'},
-        actions=_NEXT,
-        after={"reports": 8, **_FINISHED},
+        "W2.T1",
+        "The month is an argument",
+        "orders/cli.py",
+        of=(2, 1),
+        writes='"""The command."""\n',
+        after={"reports": 8, "wave": 2, "done": _PLAN},
     ),
-    _hear(
+    verify(
         "verified",
         "the verifier finds the must-have fulfilled, and a person is to accept",
-        _verified("MH1 holds"),
-        actions=("ask_user",),
-        after={"reports": 9, "waiting": ("accept",)},
+        {"MH1": True},
+        "MH1 holds",
+        of=(2, 1),
+        at="W2.T1",
+        reports=9,
     ),
-    _take(
-        "reject",
+    reject(
         "the person rejects it: the question is gone, and the task is open again",
-        "accept",
-        {"outcome": "reject", "tasks": ["W2.T1"], "comment": "The month 13 is exported too."},
-        person="reject",
-        changes=_LOG,
-        findings=("workflow/rework-edge",),
-        after={
-            "reports": 7,
-            "phase": "execute",
-            "done": ("W1.T1", "W1.T2"),
-            "gates": _LOCKED,
-            "waiting": (),
-            "next": "/goop-execute",
-        },
+        "W2.T1",
+        "The month 13 is exported too.",
+        done=("W1.T1", "W1.T2"),
+        reports=7,
     ),
-    _hear(
+    finish(
         "rework",
         "the task is done again",
-        _command("Only real months are exported"),
-        actions=_NEXT,
-        after={"reports": 8, **_FINISHED},
+        "W2.T1",
+        "Only real months are exported",
+        "orders/cli.py",
+        of=(2, 1),
+        after={"reports": 8, "wave": 2, "done": _PLAN},
     ),
-    _hear(
+    verify(
         "verified_again",
         "it is verified again",
-        _verified("MH1 holds, also for wrong months"),
-        actions=("ask_user",),
-        after={"reports": 9, "waiting": ("accept",)},
+        {"MH1": True},
+        "MH1 holds, also for wrong months",
+        of=(2, 1),
+        at="W2.T1",
+        reports=9,
     ),
-    _take(
-        "accept",
-        "a person accepts it with issues",
-        "accept",
-        {"outcome": "accept_with_issues", "comment": "Old months are slow."},
-        person="accept with issues",
-        changes=(*_LOG, "SPEC.md", "HANDOFF.md", "archive/"),
-        after=_IDLE,
-    ),
-    _take(
+    accept("accept", "a person accepts it with issues", issues="Old months are slow."),
+    take(
         "round_2",
         "the next round begins with nothing of the first",
         "start_round",
-        {"name": "speed"},
+        name="speed",
+        changes=DIARY,
         after={"round": 2, "is_open": True},
     ),
 )

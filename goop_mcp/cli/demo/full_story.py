@@ -1,17 +1,31 @@
 """The story of the full demo: a project from the idea to the end of its second round.
 
 It is data. `make scenarios` plays the same steps over every transport, protocol version and
-database, and verifies after each of them what every reader of the project finds.
+database, and an oracle compares after each of them what every reader of the project finds.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
-
-from pydantic import JsonValue
 
 from goop_mcp.cli.demo import full_texts as texts
 from goop_mcp.cli.demo.full_player import Chapter, PlayStep
+from goop_mcp.cli.demo.full_steps import (
+    DIARY,
+    GO_ON,
+    LOCKED,
+    LOG,
+    accept,
+    accept_unseen,
+    begin,
+    create,
+    decide,
+    finish,
+    hear,
+    lock,
+    reject,
+    skip_interview,
+    take,
+    verify,
+)
 
 __all__ = ["CHAPTERS", "FIRST_WAVE", "IDEA", "PEOPLES_NOTE", "PLAN", "SECOND_WAVE"]
 
@@ -23,81 +37,11 @@ _BLUEPRINT: Final = ".goopspec/BLUEPRINT.md"
 _REQUIREMENTS: Final = ".goopspec/REQUIREMENTS.md"
 _PLAN: Final = ("W1.T1", "W1.T2", "W2.T1", "W2.T2", "W3.T1")
 _SECOND_PLAN: Final = ("W1.T1", "W1.T2", "W2.T1", "W3.T1")
-_LOG: Final = ("state.json", "CHRONICLE.md", "ADL.md")
-_DIARY: Final = ("state.json", "CHRONICLE.md")
 _RULE_4: Final = (
     "RULE 4 DEVIATION: The handbook has 40 pages in a second folder, which SPEC.md does not name."
     " Options: A) Read one folder only (recommended), B) Take several folders"
 )
 _NEEDED: Final = "The tests need the folder tests/pages."
-_GO_ON: Final = ("save_state", "continue_next")
-
-
-def _step(
-    name: str,
-    title: str,
-    action: str,
-    /,
-    *,
-    person: str | None = None,
-    status: str = "done",
-    says: tuple[str, ...] = (),
-    findings: tuple[str, ...] = (),
-    changes: tuple[str, ...] = (),
-    shows: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
-    after: Mapping[str, object] = MappingProxyType({}),
-    new_session: bool = False,
-    **arguments: JsonValue,
-) -> PlayStep:
-    """Return a call of update_project with `arguments`."""
-    return PlayStep(
-        name=name,
-        title=title,
-        tool="update_project",
-        arguments={"action": action, **arguments},
-        person=person,
-        status=status,
-        says=says,
-        findings=findings,
-        changes=changes,
-        shows=shows,
-        after=after,
-        new_session=new_session,
-    )
-
-
-def _report(
-    name: str,
-    title: str,
-    reply: str,
-    /,
-    *,
-    writes: Mapping[str, str] = MappingProxyType({}),
-    status: str = "recorded",
-    actions: tuple[str, ...] = (),
-    says: tuple[str, ...] = (),
-    findings: tuple[str, ...] = (),
-    changes: tuple[str, ...] = _DIARY,
-    shows: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
-    after: Mapping[str, object] = MappingProxyType({}),
-    **arguments: JsonValue,
-) -> PlayStep:
-    """Return a call of record_report; a report that is recorded has no other `findings`."""
-    is_recorded = status == "recorded"
-    return PlayStep(
-        name=name,
-        title=title,
-        writes=writes,
-        tool="record_report",
-        arguments={"text": reply, **arguments},
-        status=status,
-        actions=actions,
-        says=says,
-        findings=findings,
-        changes=changes if is_recorded else (),
-        shows=shows,
-        after=after,
-    )
 
 
 def _links(
@@ -142,31 +86,15 @@ IDEA = Chapter(
             title="the orchestrator asks for the status in an empty folder",
             tool="project_status",
         ),
-        _step(
-            "init",
-            "the orchestrator creates the project",
-            "init",
-            name="linkcheck",
-            changes=(
-                "state.json",
-                "REQUIREMENTS.md",
-                "SPEC.md",
-                "BLUEPRINT.md",
-                "CHRONICLE.md",
-                "ADL.md",
-                ".gitignore",
-                "hooks.json",
-            ),
-            after={"exists": True, "phase": "idle", "wave": 0, "next": "/goop-discuss"},
-        ),
-        _step(
+        create("the orchestrator creates the project", "linkcheck"),
+        take(
             "execute_at_once",
             "it wants to begin the work at once",
             "start_phase",
             phase="execute",
             status="refused",
         ),
-        _step(
+        take(
             "interview_without_answers",
             "it says that the interview is complete, and nobody has answered anything",
             "complete_interview",
@@ -178,11 +106,11 @@ IDEA = Chapter(
             title="a person answers; the answers are written into REQUIREMENTS.md",
             writes={_REQUIREMENTS: texts.REQUIREMENTS},
         ),
-        _step(
+        take(
             "interview",
             "now the interview is complete",
             "complete_interview",
-            changes=_DIARY,
+            changes=DIARY,
             after={"interview": True, "gates": ("Discovery",), "next": "/goop-plan"},
         ),
     ),
@@ -191,14 +119,7 @@ IDEA = Chapter(
 PLAN = Chapter(
     title="A specification that a person locks",
     steps=(
-        _step(
-            "plan",
-            "planning begins",
-            "start_phase",
-            phase="plan",
-            changes=_DIARY,
-            after={"phase": "plan"},
-        ),
+        begin("plan", "planning begins", "plan"),
         PlayStep(
             name="note",
             title="a person writes a note into CHRONICLE.md",
@@ -209,7 +130,7 @@ PLAN = Chapter(
                 )
             },
         ),
-        _step(
+        take(
             "execute_unlocked",
             "the orchestrator wants to execute without a specification",
             "start_phase",
@@ -223,7 +144,7 @@ PLAN = Chapter(
             writes={_SPEC: texts.SPEC, _BLUEPRINT: texts.BLUEPRINT_WITH_GAP},
             after={"planned": _PLAN[:4], "drift": ("workflow/drift-coverage",)},
         ),
-        _step(
+        take(
             "lock_with_gap",
             "it cannot be locked",
             "lock_spec",
@@ -236,27 +157,20 @@ PLAN = Chapter(
             writes={_BLUEPRINT: texts.BLUEPRINT},
             after={"planned": _PLAN, "drift": ()},
         ),
-        _step(
+        take(
             "lock_refused",
             "a person is asked, and does not lock it",
             "lock_spec",
             person="do not lock",
             status="refused",
         ),
-        _step(
-            "lock",
-            "a person is asked again, and locks it",
-            "lock_spec",
-            person="lock",
-            changes=(*_LOG, "SPEC.md"),
-            after={"locked": True, "gates": ("Discovery", "Spec"), "next": "/goop-execute"},
-        ),
-        _step(
+        lock("lock", "a person is asked again, and locks it"),
+        take(
             "unlock",
             "a person unlocks it, to correct a sentence",
             "unlock_spec",
             person="unlock",
-            changes=(*_LOG, "SPEC.md"),
+            changes=(*LOG, "SPEC.md"),
             after={"locked": False, "gates": ("Discovery",), "next": "/goop-plan"},
         ),
         PlayStep(
@@ -264,29 +178,15 @@ PLAN = Chapter(
             title="the sentence is corrected",
             edits={_SPEC: ("find broken links before", "see broken links before")},
         ),
-        _step(
-            "lock_again",
-            "and the specification is locked for good",
-            "lock_spec",
-            person="lock",
-            changes=(*_LOG, "SPEC.md"),
-            after={"locked": True, "gates": ("Discovery", "Spec"), "next": "/goop-execute"},
-        ),
-        _step(
-            "execute",
-            "execution begins",
-            "start_phase",
-            phase="execute",
-            changes=_DIARY,
-            after={"phase": "execute", "wave": 1},
-        ),
+        lock("lock_again", "and the specification is locked for good"),
+        begin("execute", "execution begins", "execute", wave=1),
     ),
 )
 
 FIRST_WAVE = Chapter(
     title="Wave 1: replies of every kind",
     steps=(
-        _report(
+        hear(
             "no_envelope",
             "an agent says that it is done, and sends no report",
             "All pages are read now, and every test passes.",
@@ -296,7 +196,7 @@ FIRST_WAVE = Chapter(
             actions=("request_repair",),
             findings=("goop_report/no-envelope",),
         ),
-        _report(
+        hear(
             "cut_off",
             "its report is cut off in the middle",
             _FIRST[: _FIRST.index("<verification>") + 40],
@@ -304,28 +204,28 @@ FIRST_WAVE = Chapter(
             actions=("request_repair",),
             findings=("envelope/truncated",),
         ),
-        _report(
+        hear(
             "false_claim",
             "it claims a file that does not exist",
             _FIRST,
             status="rejected",
             findings=("evidence/file-not-found",),
         ),
-        _report(
+        hear(
             "w1_t1",
             "it writes the file and reports again",
             _FIRST,
             writes={"linkcheck/pages.py": texts.PAGES_SOURCE},
-            actions=_GO_ON,
+            actions=GO_ON,
             after={"reports": 1, "done": ("W1.T1",)},
         ),
-        _report(
+        hear(
             "duplicate",
             "the same report arrives twice",
             _FIRST,
             status="duplicate",
         ),
-        _report(
+        hear(
             "wrong_phase",
             "the agent of the next task reports another phase than the one it was asked for",
             _SECOND.replace("<phase>execute</phase>", "<phase>plan</phase>"),
@@ -335,7 +235,7 @@ FIRST_WAVE = Chapter(
             actions=("request_repair",),
             findings=("goop_report/phase-mismatch",),
         ),
-        _report(
+        hear(
             "contradiction",
             "it reports a check as passed, whose text counts failures",
             _SECOND.replace("12 tests passed", "10 passed, 2 failed"),
@@ -343,7 +243,7 @@ FIRST_WAVE = Chapter(
             actions=("request_repair",),
             findings=("goop_report/check-contradicts-itself",),
         ),
-        _report(
+        hear(
             "failed_check",
             "now the report is honest: complete, with a failed check",
             _links(
@@ -355,39 +255,39 @@ FIRST_WAVE = Chapter(
             shows={"CHRONICLE.md": ("10 passed, 2 failed",)},
             after={"reports": 2, "failed": ("W1.T2",)},
         ),
-        _report(
+        hear(
             "partial",
             "the agent goes on, and is not done",
             _partial("Links in code blocks are still found"),
             actions=("resume_same",),
             after={"reports": 3, "failed": (), "open": ("W1.T2",)},
         ),
-        _report(
+        hear(
             "partial_2",
             "it is not done again",
             _partial("Links in code blocks of two lines are still found"),
             actions=("resume_same",),
             after={"reports": 4},
         ),
-        _report(
+        hear(
             "partial_3",
             "and again",
             _partial("Links in code blocks without an end are still found"),
             actions=("resume_same",),
             after={"reports": 5},
         ),
-        _report(
+        hear(
             "partial_4",
             "the server has counted: a person is asked",
             _partial("Links in indented code blocks are still found"),
             actions=("ask_user",),
             after={"reports": 6, "waiting": ("decide",)},
         ),
-        _report(
+        hear(
             "w1_t2",
             "now it is done",
             _SECOND,
-            actions=_GO_ON,
+            actions=GO_ON,
             after={"reports": 7, "open": (), "done": ("W1.T1", "W1.T2"), "waiting": ()},
         ),
     ),
@@ -396,7 +296,7 @@ FIRST_WAVE = Chapter(
 SECOND_WAVE = Chapter(
     title="Wave 2: a decision, a checkpoint and a new session",
     steps=(
-        _report(
+        hear(
             "rule_4",
             "an agent meets a question of architecture, and stops",
             texts.report(
@@ -419,36 +319,30 @@ SECOND_WAVE = Chapter(
                 "waiting": ("decide",),
             },
         ),
-        _step(
+        decide(
             "decide",
             "a person decides",
-            "decide",
-            task="W2.T1",
-            choice="A",
+            "W2.T1",
+            "A",
             comment="The second folder is archived next month.",
-            person="decide",
-            changes=_LOG,
             shows={
                 "ADL.md": ("Read one folder only", "archived next month"),
                 "CHRONICLE.md": ("Read one folder only",),
             },
             after={"blockers": (), "waiting": ()},
         ),
-        _report(
+        finish(
             "w2_t1",
             "the agent goes on with the decision, and is done",
-            texts.report(
-                "W2.T1",
-                of=(3, 2),
-                summary="Missing targets are reported once",
-                file="linkcheck/targets.py",
-                next_action="W2.T2: Look for the anchors",
-            ),
-            writes={"linkcheck/targets.py": texts.TARGETS_SOURCE},
-            actions=_GO_ON,
+            "W2.T1",
+            "Missing targets are reported once",
+            "linkcheck/targets.py",
+            of=(3, 2),
+            then="W2.T2: Look for the anchors",
+            writes=texts.TARGETS_SOURCE,
             after={"reports": 9, "open": (), "done": ("W1.T1", "W1.T2", "W2.T1")},
         ),
-        _report(
+        hear(
             "checkpoint_report",
             "an agent runs out of context and reports a checkpoint",
             texts.report(
@@ -460,7 +354,7 @@ SECOND_WAVE = Chapter(
                 new_session=True,
             ),
             actions=("save_state", "new_session"),
-            changes=(*_DIARY, "HANDOFF.md", "checkpoints/"),
+            changes=(*DIARY, "HANDOFF.md", "checkpoints/"),
             shows={"HANDOFF.md": (_ANCHORS_NEXT, "Anchors of one page")},
             after={"reports": 10, "open": ("W2.T2",)},
         ),
@@ -476,33 +370,30 @@ SECOND_WAVE = Chapter(
             shows={"HANDOFF.md": (_ANCHORS_NEXT, "Anchors of one page", _NEEDED)},
             changes=("HANDOFF.md", "CHRONICLE.md"),
         ),
-        _step(
+        take(
             "checkpoint",
             "it saves the position",
             "checkpoint",
             note="before the other pages",
-            changes=(*_DIARY, "HANDOFF.md", "checkpoints/"),
+            changes=(*DIARY, "HANDOFF.md", "checkpoints/"),
             shows={"HANDOFF.md": ("before the other pages", _ANCHORS_NEXT, _NEEDED)},
         ),
-        _step(
+        take(
             "resume",
             "a new session begins, and resumes from there",
             "resume",
             new_session=True,
             changes=("state.json", "CHRONICLE.md"),
         ),
-        _report(
+        finish(
             "w2_t2",
             "the agent of the new session finishes the task",
-            texts.report(
-                "W2.T2",
-                of=(3, 2),
-                summary="Anchors of the page are found",
-                file="linkcheck/anchors.py",
-                next_action="W3.T1: Write the command",
-            ),
-            writes={"linkcheck/anchors.py": '"""Look for anchors."""\n'},
-            actions=_GO_ON,
+            "W2.T2",
+            "Anchors of the page are found",
+            "linkcheck/anchors.py",
+            of=(3, 2),
+            then="W3.T1: Write the command",
+            writes='"""Look for anchors."""\n',
             after={"reports": 11, "open": (), "done": ("W1.T1", "W1.T2", "W2.T1", "W2.T2")},
         ),
     ),
@@ -511,14 +402,14 @@ SECOND_WAVE = Chapter(
 CHANGE = Chapter(
     title="The contract changes, with a person's word",
     steps=(
-        _step(
+        take(
             "research_illegal",
             "the orchestrator wants to go back to research, which no rule allows",
             "start_phase",
             phase="research",
             status="refused",
         ),
-        _step(
+        take(
             "research_forced",
             "a person forces it, with a reason that is logged",
             "start_phase",
@@ -526,11 +417,11 @@ CHANGE = Chapter(
             force=True,
             reason="Nobody knew that pages move to new names",
             person="force",
-            changes=_LOG,
+            changes=LOG,
             shows={"ADL.md": ("Nobody knew that pages move to new names",)},
             after={"phase": "research"},
         ),
-        _report(
+        hear(
             "research",
             "a researcher reports",
             texts.report(
@@ -546,18 +437,10 @@ CHANGE = Chapter(
                 next_command="/goop-plan",
             ),
             writes={".goopspec/RESEARCH.md": texts.RESEARCH},
-            actions=_GO_ON,
+            actions=GO_ON,
             after={"reports": 12},
         ),
-        _step(
-            "plan_again",
-            "planning begins again",
-            "start_phase",
-            phase="plan",
-            findings=("workflow/rework-edge",),
-            changes=_DIARY,
-            after={"phase": "plan"},
-        ),
+        begin("plan_again", "planning begins again", "plan", findings=("workflow/rework-edge",)),
         PlayStep(
             name="spec_changed",
             title="the planner changes the locked SPEC.md and the plan: everybody can see that",
@@ -576,25 +459,25 @@ CHANGE = Chapter(
                 "next": "/goop-plan",
             },
         ),
-        _step(
+        take(
             "amend",
             "a person amends the specification",
             "amend_spec",
             reason="Readers follow old links to moved pages",
             person="amend",
-            changes=(*_LOG, "SPEC.md"),
+            changes=(*LOG, "SPEC.md"),
             shows={
                 "SPEC.md": ("| amended | Readers follow old links to moved pages |",),
                 "ADL.md": ("Readers follow old links to moved pages",),
             },
-            after={"drift": (), "gates": ("Discovery", "Spec"), "next": "/goop-execute"},
+            after={"drift": (), "gates": LOCKED, "next": "/goop-execute"},
         ),
-        _step(
+        take(
             "execute_again",
             "execution goes on; the task whose plan has changed is open again",
             "start_phase",
             phase="execute",
-            changes=_DIARY,
+            changes=DIARY,
             says=("W2.T2",),
             after={
                 "reports": 10,
@@ -603,17 +486,14 @@ CHANGE = Chapter(
                 "wave": 2,
             },
         ),
-        _report(
+        finish(
             "w2_t2_again",
             "it is done as the new plan wants it",
-            texts.report(
-                "W2.T2",
-                of=(3, 2),
-                summary="Anchors of all pages are found",
-                file="linkcheck/anchors.py",
-                next_action="W3.T1: Write the command",
-            ),
-            actions=_GO_ON,
+            "W2.T2",
+            "Anchors of all pages are found",
+            "linkcheck/anchors.py",
+            of=(3, 2),
+            then="W3.T1: Write the command",
             after={"reports": 11, "done": ("W1.T1", "W1.T2", "W2.T1", "W2.T2")},
         ),
     ),
@@ -622,149 +502,80 @@ CHANGE = Chapter(
 THIRD_WAVE = Chapter(
     title="Wave 3, a rejection, and acceptance",
     steps=(
-        _report(
+        finish(
             "w3_t1",
             "the command is written",
-            texts.report(
-                "W3.T1",
-                of=(3, 2),
-                summary="The command has exit codes",
-                file="linkcheck/cli.py",
-                next_action="W3.T2: List moved pages",
-            ),
-            writes={"linkcheck/cli.py": texts.CLI_SOURCE},
-            actions=_GO_ON,
+            "W3.T1",
+            "The command has exit codes",
+            "linkcheck/cli.py",
+            of=(3, 2),
+            then="W3.T2: List moved pages",
+            writes=texts.CLI_SOURCE,
             after={"reports": 12, "wave": 3, "done": _PLAN},
         ),
-        _report(
+        finish(
             "w3_t2",
             "the last task is done, and the execution gate opens",
-            texts.report(
-                "W3.T2",
-                of=(3, 2),
-                summary="Moved pages are listed",
-                file="linkcheck/moved.py",
-                next_agent="goop-verifier",
-                next_action="Verify every must-have",
-                next_command="/goop-accept",
-            ),
-            writes={"linkcheck/moved.py": '"""List moved pages."""\n'},
-            actions=_GO_ON,
-            after={
-                "reports": 13,
-                "phase": "accept",
-                "done": (*_PLAN, "W3.T2"),
-                "gates": ("Discovery", "Spec", "Execution"),
-                "next": "/goop-accept",
-            },
+            "W3.T2",
+            "Moved pages are listed",
+            "linkcheck/moved.py",
+            of=(3, 2),
+            writes='"""List moved pages."""\n',
+            after={"reports": 13, "done": (*_PLAN, "W3.T2")},
         ),
-        _step(
+        accept_unseen(
             "accept_unverified",
             "the orchestrator wants to accept without a verification",
-            "accept",
-            outcome="accept",
-            status="refused",
-            says=("a verification report",),
+            "a verification report",
         ),
-        _report(
+        verify(
             "verification_failed",
             "the verifier finds a must-have that does not hold",
-            texts.verification(
-                {"MH1": True, "MH2": True, "MH3": True, "MH4": False},
-                of=(3, 2),
-                at="W3.T2",
-                summary="Three of four must-haves hold",
-            ),
-            actions=("resume_same",),
-            findings=("goop_report/complete-with-failed-check",),
-            after={"reports": 14},
+            {"MH1": True, "MH2": True, "MH3": True, "MH4": False},
+            "Three of four must-haves hold",
+            of=(3, 2),
+            at="W3.T2",
+            reports=14,
         ),
-        _step(
-            "accept_failed",
-            "so it cannot be accepted",
-            "accept",
-            outcome="accept",
-            status="refused",
-            says=("every must-have reported as passed",),
+        accept_unseen(
+            "accept_failed", "so it cannot be accepted", "every must-have reported as passed"
         ),
-        _step(
-            "reject",
+        reject(
             "a person rejects the result, and names the task to repeat",
-            "accept",
-            outcome="reject",
-            tasks=["W3.T2"],
-            comment="Moved pages are listed twice.",
-            person="reject",
-            findings=("workflow/rework-edge",),
-            changes=_LOG,
+            "W3.T2",
+            "Moved pages are listed twice.",
             shows={"ADL.md": ("Moved pages are listed twice.",)},
-            after={
-                "reports": 12,
-                "phase": "execute",
-                "done": _PLAN,
-                "gates": ("Discovery", "Spec"),
-                "next": "/goop-execute",
-            },
+            done=_PLAN,
+            reports=12,
         ),
-        _report(
+        finish(
             "rework",
             "the task is done again",
-            texts.report(
-                "W3.T2",
-                of=(3, 2),
-                summary="Moved pages are listed once",
-                file="linkcheck/moved.py",
-                next_agent="goop-verifier",
-                next_action="Verify every must-have",
-                next_command="/goop-accept",
-            ),
-            actions=_GO_ON,
-            after={
-                "reports": 13,
-                "phase": "accept",
-                "done": (*_PLAN, "W3.T2"),
-                "gates": ("Discovery", "Spec", "Execution"),
-                "next": "/goop-accept",
-            },
+            "W3.T2",
+            "Moved pages are listed once",
+            "linkcheck/moved.py",
+            of=(3, 2),
+            after={"reports": 13, "done": (*_PLAN, "W3.T2")},
         ),
-        _report(
+        verify(
             "verification",
             "the verifier finds every must-have fulfilled",
-            texts.verification(
-                {"MH1": True, "MH2": True, "MH3": True, "MH4": True},
-                of=(3, 2),
-                at="W3.T2",
-                summary="All must-haves hold",
-            ),
-            actions=("ask_user",),
-            after={"reports": 14, "waiting": ("accept",)},
+            {"MH1": True, "MH2": True, "MH3": True, "MH4": True},
+            "All must-haves hold",
+            of=(3, 2),
+            at="W3.T2",
+            reports=14,
         ),
-        _step(
+        accept(
             "accept",
             "a person accepts: the round is closed, and its documents are archived",
-            "accept",
-            outcome="accept",
-            person="accept",
-            changes=(*_LOG, "SPEC.md", "HANDOFF.md", "archive/"),
             shows={
                 "archive/round-1/SPEC.md": ("**Locked:** Yes", "### MH4"),
                 "archive/round-1/BLUEPRINT.md": ("### Task 3.2: List moved pages",),
                 "archive/round-1/CHRONICLE.md": (PEOPLES_NOTE, "40 pages in a second folder"),
             },
-            after={
-                "waiting": (),
-                "phase": "idle",
-                "is_open": False,
-                "interview": False,
-                "locked": False,
-                "wave": 0,
-                "planned": (),
-                "done": (),
-                "gates": (),
-                "next": "/goop-discuss",
-            },
         ),
-        _report(
+        hear(
             "late",
             "a report arrives when the round is closed: it is kept, and changes nothing",
             texts.report(
@@ -788,32 +599,20 @@ THIRD_WAVE = Chapter(
 SECOND_ROUND = Chapter(
     title="The second round: the same task ids, and nothing is done",
     steps=(
-        _step(
+        take(
             "second_round",
             "the next round begins",
             "start_round",
             name="web links",
-            changes=_DIARY,
+            changes=DIARY,
             after={"round": 2, "is_open": True},
         ),
-        _step(
+        skip_interview(
             "skip_interview",
             "a person skips the interview of this small round",
-            "skip_gate",
-            gate="discovery",
-            reason="quick task: one option, agreed on by mail",
-            person="skip",
-            changes=_LOG,
-            after={"gates": ("Discovery",), "next": "/goop-plan"},
+            "quick task: one option, agreed on by mail",
         ),
-        _step(
-            "second_plan",
-            "planning begins",
-            "start_phase",
-            phase="plan",
-            changes=_DIARY,
-            after={"phase": "plan"},
-        ),
+        begin("second_plan", "planning begins", "plan"),
         PlayStep(
             name="second_spec",
             title="the planner writes another specification and plan",
@@ -824,133 +623,81 @@ SECOND_ROUND = Chapter(
             },
             after={"planned": _SECOND_PLAN},
         ),
-        _step(
-            "second_lock",
-            "a person locks it",
-            "lock_spec",
-            person="lock",
-            changes=(*_LOG, "SPEC.md"),
-            after={"locked": True, "gates": ("Discovery", "Spec"), "next": "/goop-execute"},
-        ),
-        _step(
-            "second_execute",
-            "execution begins, and no task is done",
-            "start_phase",
-            phase="execute",
-            changes=_DIARY,
-            after={"phase": "execute", "wave": 1},
-        ),
-        _report(
+        lock("second_lock", "a person locks it"),
+        begin("second_execute", "execution begins, and no task is done", "execute", wave=1),
+        finish(
             "second_w1_t1",
             "the first task has the number of one of round 1, and counts for this round",
-            texts.report(
-                "W1.T1",
-                of=(3, 2),
-                summary="The sites of a page are found",
-                file="linkcheck/pages.py",
-                next_action="W1.T2: Ask each site once",
-            ),
-            actions=_GO_ON,
+            "W1.T1",
+            "The sites of a page are found",
+            "linkcheck/pages.py",
+            of=(3, 2),
+            then="W1.T2: Ask each site once",
             after={"reports": 16, "done": ("W1.T1",)},
         ),
-        _report(
+        finish(
             "second_w1_t2",
             "the second task is done",
-            texts.report(
-                "W1.T2",
-                of=(3, 2),
-                summary="Each site is asked once",
-                file="linkcheck/cache.py",
-                next_action="W2.T1: Add the option",
-            ),
-            writes={"linkcheck/cache.py": '"""Ask each site once."""\n'},
-            actions=_GO_ON,
+            "W1.T2",
+            "Each site is asked once",
+            "linkcheck/cache.py",
+            of=(3, 2),
+            then="W2.T1: Add the option",
+            writes='"""Ask each site once."""\n',
             after={"reports": 17, "done": ("W1.T1", "W1.T2")},
         ),
-        _report(
+        finish(
             "second_w2_t1",
             "the option is added",
-            texts.report(
-                "W2.T1",
-                of=(3, 1),
-                summary="The option asks the sites",
-                file="linkcheck/cli.py",
-                next_action="W3.T1: Wait for slow sites",
-            ),
-            actions=_GO_ON,
+            "W2.T1",
+            "The option asks the sites",
+            "linkcheck/cli.py",
+            of=(3, 1),
+            then="W3.T1: Wait for slow sites",
             after={"reports": 18, "wave": 2, "done": ("W1.T1", "W1.T2", "W2.T1")},
         ),
-        _report(
+        finish(
             "second_w3_t1",
             "the last task is done",
-            texts.report(
-                "W3.T1",
-                of=(3, 1),
-                summary="A slow site costs ten seconds",
-                file="linkcheck/wait.py",
-                next_agent="goop-verifier",
-                next_action="Verify every must-have",
-                next_command="/goop-accept",
-            ),
-            writes={"linkcheck/wait.py": '"""Wait for slow sites."""\n'},
-            actions=_GO_ON,
-            after={
-                "reports": 19,
-                "phase": "accept",
-                "wave": 3,
-                "done": _SECOND_PLAN,
-                "gates": ("Discovery", "Spec", "Execution"),
-                "next": "/goop-accept",
-            },
+            "W3.T1",
+            "A slow site costs ten seconds",
+            "linkcheck/wait.py",
+            of=(3, 1),
+            writes='"""Wait for slow sites."""\n',
+            after={"reports": 19, "wave": 3, "done": _SECOND_PLAN},
         ),
-        _step(
+        accept_unseen(
             "second_accept_unverified",
             "the verification of the first round does not count",
-            "accept",
-            outcome="accept",
-            status="refused",
-            says=("a verification report",),
+            "a verification report",
         ),
-        _report(
+        verify(
             "second_verification",
             "the verifier finds the must-have fulfilled",
-            texts.verification({"MH1": True}, of=(3, 1), at="W3.T1", summary="The must-have holds"),
-            actions=("ask_user",),
-            after={"reports": 20, "waiting": ("accept",)},
+            {"MH1": True},
+            "The must-have holds",
+            of=(3, 1),
+            at="W3.T1",
+            reports=20,
         ),
-        _step(
+        take(
             "merge",
             "a person confirms the merge",
             "confirm_merge",
             person="merge",
-            changes=_LOG,
+            changes=LOG,
         ),
-        _step(
+        accept(
             "second_accept",
             "a person accepts, with issues",
-            "accept",
-            outcome="accept_with_issues",
-            comment="Slow sites are left for later.",
-            person="accept with issues",
-            changes=(*_LOG, "SPEC.md", "HANDOFF.md", "archive/"),
-            after={
-                "waiting": (),
-                "phase": "idle",
-                "is_open": False,
-                "locked": False,
-                "wave": 0,
-                "planned": (),
-                "done": (),
-                "gates": (),
-                "next": "/goop-discuss",
-            },
+            issues="Slow sites are left for later.",
         ),
-        _step(
+        take(
             "reopen",
             "the person takes that back",
             "reopen_round",
             person="reopen",
-            changes=(*_LOG, "SPEC.md"),
+            changes=(*LOG, "SPEC.md"),
             after={
                 "phase": "accept",
                 "is_open": True,
@@ -962,23 +709,9 @@ SECOND_ROUND = Chapter(
                 "next": "/goop-accept",
             },
         ),
-        _step(
+        accept(
             "accept_again",
             "and accepts without issues: the project is at the end of its second round",
-            "accept",
-            outcome="accept",
-            person="accept",
-            changes=(*_LOG, "SPEC.md", "HANDOFF.md", "archive/"),
-            after={
-                "phase": "idle",
-                "is_open": False,
-                "locked": False,
-                "wave": 0,
-                "planned": (),
-                "done": (),
-                "gates": (),
-                "next": "/goop-discuss",
-            },
         ),
     ),
 )
