@@ -36,7 +36,7 @@ help:
 	@echo "make faults  kill writers, fill disks, overload the database; 15 minutes"
 	@echo "make lowest  run the tests with the lowest versions allowed by pyproject.toml; installs them into .cache"
 	@echo "make soak    run hostile and normal clients together against one server; 15 minutes"
-	@echo "make scenarios  play a whole project over each transport and database, and with a server killed in each step"
+	@echo "make scenarios  play two whole projects over each transport and database, and with a server killed in each step"
 	@echo "make recorder  record runs in every state of a repository, a command and a record; two minutes"
 	@echo "make ui-test  use the workbench in Chromium: scenes of people, accessibility; npm installs axe-core into .cache"
 	@echo "make ui-pictures  take the pictures of the pages of the workbench again"
@@ -146,7 +146,7 @@ soak: $(STAMP)
 
 # Arguments: make scenarios SCENARIOS="-k terminal"
 scenarios: $(STAMP)
-	$(PYTHON) -m pytest -q -rs -m scenarios tests/scenarios $(SCENARIOS)
+	$(PYTHON) -m pytest -q -rs -m scenarios --numprocesses 2 tests/scenarios $(SCENARIOS)
 
 # Arguments: make recorder RECORDER="-k forged"
 recorder: $(STAMP)

@@ -22,7 +22,8 @@ from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Ended, Sandbox
 from tests.e2e.conversation import Conversation, ToolCall
 from tests.e2e.script import CHAT, DONE, call_of
 from tests.e2e.scripted_model import ScriptedModel, scripted_model
-from tests.scenarios.playing import STEPS, play, stdio
+from tests.scenarios.connecting import stdio
+from tests.scenarios.playing import STEPS, play
 from tests.scenarios.terminal import answer_at_terminal
 
 Run = Callable[[Sandbox, ScriptedModel, str], Ended]

@@ -1,9 +1,9 @@
 """What must stand in every document and answer, computed from the events of a play alone.
 
 The oracle never looks at what the product says about the project. It keeps its own books from what
-the play sent, and compares after each step what each reader finds: the next agent in HANDOFF.md and
-the prompts, everybody in CHRONICLE.md and ADL.md, a person on a terminal and in the browser, an
-orchestrator over MCP.
+the play sends and its story says, and compares after each step what each reader finds: the next
+agent in HANDOFF.md and the prompts, everybody in CHRONICLE.md and ADL.md, a person on a terminal
+and in the browser, an orchestrator over MCP.
 """
 
 import re
@@ -13,10 +13,11 @@ from html import unescape
 
 from click.testing import CliRunner
 
-from goop_mcp.cli.demo.full_player import Player, PlayStep, ToolAnswer
+from goop_mcp.cli.demo.full_player import Player, PlayStep
 from goop_mcp.cli.status import status
 from goop_mcp.settings import Settings
 from goop_mcp.workspace.documents.handoff import read_handoff
+from tests.scenarios.connecting import database_options
 from tests.workbench.browsing import browse
 
 __all__ = ["Oracle"]
@@ -62,18 +63,14 @@ class Oracle:
     outdated: str | None = None
     begun: bool = False
 
-    def saw(self, step: PlayStep, answer: ToolAnswer | None) -> None:
-        """Enter a step and what became of it."""
-        if answer is None:
-            return
-        if step.tool == "update_project":
-            self._saw_step(step, answer)
+    def saw(self, step: PlayStep) -> None:
+        """Enter a step, with the end that its story has for it."""
+        if step.tool == "update_project" and step.status == "done":
+            self._saw_step(step)
         elif step.tool == "record_report":
-            self._saw_report(str(step.arguments["text"]), answer)
+            self._saw_report(str(step.arguments["text"]), step)
 
-    def _saw_step(self, step: PlayStep, answer: ToolAnswer) -> None:
-        if answer.status != "done":
-            return
+    def _saw_step(self, step: PlayStep) -> None:
         given = step.arguments
         action = str(given["action"])
         self.begun = True
@@ -110,24 +107,24 @@ class Oracle:
             for each in tasks if isinstance(tasks, list) else ():
                 self.waiting.pop(str(each), None)
 
-    def _saw_report(self, text: str, answer: ToolAnswer) -> None:
+    def _saw_report(self, text: str, step: PlayStep) -> None:
         stated = dict(_TAG.findall(text))
         task, agent = stated.get("task_id"), stated.get("agent", "")
         key = task or f"({agent})"
-        if answer.status == "rejected":
-            if "evidence/file-not-found" in answer.findings:
+        if step.status == "rejected":
+            if "evidence/file-not-found" in step.findings:
                 self.claims[key] = self.claims.get(key, 0) + 1
                 if self.claims[key] > 1:
                     self.waiting[key] = key
             return
-        if answer.status == "duplicate":
+        if step.status == "duplicate":
             assert text in self.words, "a reply that was never recorded is called a duplicate"
         # Words that were answered are sent again; those that block still are the same report.
-        assert self.words.get(text) not in self.blocked or answer.status == "duplicate", answer.text
-        if answer.status != "recorded":
+        assert self.words.get(text) not in self.blocked or step.status == "duplicate", step.name
+        if step.status != "recorded":
             return
         self.reports += 1
-        if "workflow/round-closed" in answer.findings:
+        if "workflow/round-closed" in step.findings:
             return
 
         work = task or f"report {self.reports}"
@@ -160,12 +157,15 @@ class Oracle:
         self,
         player: Player,
         step: PlayStep,
-        answer: ToolAnswer | None,
         settings: Settings,
         files: Mapping[str, bytes],
     ) -> None:
-        """Enter a step; assert that every reader finds what the books say, and nothing else."""
-        self.saw(step, answer)
+        """Enter a step; assert that every reader finds what the books say, and nothing else.
+
+        The answer to a call is not needed: a server that is killed gives none. `files` are the
+        documents, {} if people changed them since.
+        """
+        self.saw(step)
         if not self.begun or not files:
             return
 
@@ -233,10 +233,10 @@ class Oracle:
         assert command is None or f"**Next Step:** `{command}`" in block
 
     def _check_people(self, settings: Settings) -> None:
-        project = settings.project
+        place = ["--project", str(settings.project), *database_options(settings)]
         ended = CliRunner().invoke(
             status,
-            ["--exit-code", "--project", str(project)],
+            ["--exit-code", *place],
             catch_exceptions=False,
             standalone_mode=False,
         )
@@ -244,7 +244,7 @@ class Oracle:
         for key in self.waiting:
             name = "Accept the result" if key == "accept" else key
             assert name in _plain(ended.output)
-        with browse(project) as browser:
+        with browse(settings) as browser:
             page = _plain(browser.get("/").text)
         for key, text in self.waiting.items():
             wanted = "Accept the result" if key == "accept" else text[:50]

@@ -2,16 +2,12 @@
 
 import json
 import re
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp import Client, MCPError
-from mcp.client.session import ElicitationFnT
-from mcp.client.stdio import StdioServerParameters
+from mcp import MCPError
 
 from goop_mcp.cli.demo.full_player import (
     Confirm,
@@ -25,10 +21,13 @@ from goop_mcp.cli.demo.full_story import CHAPTERS
 from goop_mcp.settings import Settings
 from goop_mcp.workspace.layout import PEOPLES_DOCUMENTS
 from tests.scenarios import checks
+from tests.scenarios.oracle import Oracle
+from tests.scenarios.orders_story import ORDERS
 
-__all__ = ["STEPS", "Call", "Transcript", "play", "stdio"]
+__all__ = ["STEPS", "STORIES", "Call", "Transcript", "play"]
 
 STEPS: Sequence[PlayStep] = [step for chapter in CHAPTERS for step in chapter.steps]
+STORIES = {"linkcheck": STEPS, "orders": ORDERS}
 
 _CLIENT = r"mcp \d+\.\d+\.\d+(?:, token \w+)?"
 _VARYING = (
@@ -76,12 +75,6 @@ class Transcript:
 
 Call = Callable[[Player, PlayStep, ProjectPosition], Awaitable[ToolAnswer | None]]
 """Makes the call of a step at a position; the answer is None if it is not known."""
-Watch = Callable[[Player, PlayStep, ToolAnswer | None, Settings, checks.Files], Awaitable[None]]
-"""Looks at the project after a step; `Files` are its documents, {} if people changed them since."""
-
-
-async def nothing(*_seen: object) -> None:
-    """Look at nothing."""
 
 
 def normal(text: str) -> str:
@@ -89,25 +82,6 @@ def normal(text: str) -> str:
     for pattern, name in _VARYING:
         text = pattern.sub(name, text)
     return text
-
-
-def stdio(
-    *options: str, protocol_mode: str = "auto", program: Sequence[str] = ("goop_mcp",)
-) -> Connect:
-    """Return what connects to a server of its own over stdio.
-
-    `program` is the module that serves, and its arguments before those of the server.
-    """
-
-    def connect(answer: ElicitationFnT | None) -> AbstractAsyncContextManager[Client]:
-        command = StdioServerParameters(
-            command=sys.executable, args=["-m", *program, "serve", *options]
-        )
-        return Client(
-            command, mode=protocol_mode, elicitation_callback=answer, read_timeout_seconds=120
-        )
-
-    return connect
 
 
 async def play(
@@ -119,18 +93,17 @@ async def play(
     steps: Sequence[PlayStep] = STEPS,
     call: Call | None = None,
     is_elsewhere: bool = False,
-    watch: Watch = nothing,
 ) -> Transcript:
     """Play `steps` in `project`, and raise at the first that is not as it should be.
 
-    `settings` are those of another reader of the project. `watch` looks at the project after each
-    step whose documents are up to date. `call` makes the call of each step.
+    `settings` are those of another reader of the project. `call` makes the call of each step. An
+    oracle looks at the project after each step whose documents are up to date.
     `is_elsewhere` states that the server has no folder: what people have written there is known to
     it as soon as a step has judged it.
     """
     settings = settings or Settings(project=project)
     reader, transcript, position = checks.Reader(settings), Transcript(), ProjectPosition()
-    files, edited = reader.documents(), set[str]()
+    files, edited, oracle = reader.documents(), set[str](), Oracle()
 
     async with Player(project, connect, confirm=confirm) as player:
         for step in steps:
@@ -174,7 +147,8 @@ async def play(
                 if is_known:
                     names = checks.SHARED if is_elsewhere else checks.DOCUMENTS
                     await check_resources(player, files, names)
-                await watch(player, step, answer, settings, {} if edited else files)
+                up_to_date = files if is_known and not edited else {}
+                await oracle.watch(player, step, settings, up_to_date)
             except (AssertionError, KeyError) as error:
                 error.add_note(f"at step {step.name}: {step.title}")
                 raise

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from goop_mcp.cli.demo.full_player import Player, ToolAnswer
 from tests.scenarios.checks import files_of
-from tests.scenarios.playing import stdio
+from tests.scenarios.connecting import stdio
 
 AWAY = "postgresql://nobody:secret@127.0.0.1:1/shop"
 

@@ -3,43 +3,34 @@
 Slow, so that only `make scenarios` runs it.
 """
 
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import anyio.to_thread
 import pytest
-from mcp import Client
-from mcp.client.session import ElicitationFnT
 
-from goop_mcp.cli.demo.full_player import Connect, Player, PlayStep, ProjectPosition, ToolAnswer
+from goop_mcp.cli.demo.full_player import Player, PlayStep, ProjectPosition, ToolAnswer
 from goop_mcp.cli.demo.full_story import FIRST_WAVE, IDEA, PLAN, SECOND_WAVE
 from goop_mcp.settings import DatabaseUrl, Settings
 from tests.postgres import Database, Server
-from tests.scenarios.playing import STEPS, Transcript, play, stdio
+from tests.scenarios.connecting import Transport, connecting, database_options, stdio
+from tests.scenarios.playing import STORIES, Transcript, play
 from tests.scenarios.terminal import answer_at_terminal
-from tests.server.connections import target
-from tests.server.http.serving import served
 
 pytestmark = pytest.mark.scenarios
 
 PROJECT = "shop"
-TOKEN = secrets.token_hex(16)
-TOKENS = f"""\
-[tokens.ann]
-token = "{TOKEN}"
-scopes = ["read", "write", "workspace", "confirm"]
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
-    """How a play is played."""
+    """How a play of a story is played."""
 
-    transport: str = "stdio"
+    story: str = "linkcheck"
+    transport: Transport = "stdio"
     protocol_mode: str = "auto"
     at_terminal: bool = False
     is_shared: bool = False
@@ -49,13 +40,14 @@ class Combination:
         asked = "terminal" if self.at_terminal else "elicitation"
         database = "postgresql" if self.is_shared else "sqlite"
         place = "-elsewhere" if self.is_elsewhere else ""
-        return f"{self.transport}-{self.protocol_mode}-{asked}-{database}{place}"
+        return f"{self.story}-{self.transport}-{self.protocol_mode}-{asked}-{database}{place}"
 
 
 REFERENCE = Combination()
+TRANSPORTS = get_args(Transport)
 OTHERS = [
     replace(REFERENCE, transport=transport, protocol_mode=protocol_mode)
-    for transport in ("stdio", "streamable-http")
+    for transport in TRANSPORTS
     for protocol_mode in ("auto", "legacy")
 ]
 OTHERS.remove(REFERENCE)
@@ -66,50 +58,31 @@ OTHERS += [
 OTHERS += [replace(each, is_shared=True) for each in (REFERENCE, *OTHERS)]
 OTHERS += [
     replace(REFERENCE, transport=transport, is_shared=True, is_elsewhere=True)
-    for transport in ("stdio", "streamable-http")
+    for transport in TRANSPORTS
 ]
+OTHERS = [replace(each, story=story) for story in STORIES for each in OTHERS]
 
-IN_TWO_PLACES = [
-    step for chapter in (IDEA, PLAN, FIRST_WAVE, SECOND_WAVE) for step in chapter.steps
-]
+IN_TWO_PLACES = {
+    **STORIES,
+    "linkcheck": [
+        step for chapter in (IDEA, PLAN, FIRST_WAVE, SECOND_WAVE) for step in chapter.steps
+    ],
+}
 """What is played at a server without the folder and in a checkout: up to the second session."""
 
 NEED_FOLDER = frozenset({"complete_interview", "lock_spec", "unlock_spec", "amend_spec"})
 """The actions that judge documents in the folder, which other servers refuse."""
 
 
-@contextmanager
-def connecting(
-    combination: Combination, options: Sequence[str], project: Path
-) -> Iterator[Connect]:
-    """Yield what connects to a server for `project`, over HTTP the same one each time."""
-    if combination.transport == "stdio":
-        mode = combination.protocol_mode
-        yield stdio("--project", str(project), *options, protocol_mode=mode)
-        return
-
-    tokens = project.parent / "tokens.toml"
-    tokens.touch(mode=0o600)
-    tokens.write_text(TOKENS, encoding="utf-8")
-    network = ["--transport", combination.transport, "--rate-limit", "0", "--stateful"]
-    with served(*network, "--token-file", str(tokens), *options, project=project) as server:
-
-        def connect(answer: ElicitationFnT | None) -> AbstractAsyncContextManager[Client]:
-            transport = target(server, "streamable-http", token=TOKEN)
-            return Client(transport, mode=combination.protocol_mode, elicitation_callback=answer)
-
-        yield connect
-
-
 async def play_as(
     combination: Combination, project: Path, database: Database | None = None
 ) -> Transcript:
     """Play everything as `combination` says, in an empty folder."""
-    settings, options = Settings(project=project), []
+    settings = Settings(project=project)
     if database is not None:
         url = DatabaseUrl(database.url())
         settings = replace(settings, database=url, project_id=PROJECT)
-        options = ["--database", url.reveal(), "--project-id", PROJECT]
+    options = database_options(settings)
 
     async def confirm(command: str, accept: bool) -> bool:
         answered = partial(
@@ -141,14 +114,20 @@ async def play_as(
         server_folder = project.parent / "server"
         server_folder.mkdir()
 
-    with connecting(combination, options, server_folder) as connect:
+    steps = (IN_TWO_PLACES if combination.is_elsewhere else STORIES)[combination.story]
+    with connecting(
+        settings,
+        transport=combination.transport,
+        protocol_mode=combination.protocol_mode,
+        folder=server_folder,
+    ) as connect:
         return await play(
             project,
             connect,
             settings=settings,
             confirm=confirm if combination.at_terminal else None,
             call=call if combination.is_shared else None,
-            steps=IN_TWO_PLACES if combination.is_elsewhere else STEPS,
+            steps=steps,
             is_elsewhere=combination.is_elsewhere,
         )
 
@@ -159,18 +138,24 @@ def reports(step: PlayStep) -> bool:
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
-    """Play it once as `make test` does."""
-    return anyio.run(play_as, REFERENCE, tmp_path_factory.mktemp("reference"))
+def references(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Transcript]:
+    """Play each story once as `make test` does."""
+    return {
+        story: anyio.run(
+            play_as, replace(REFERENCE, story=story), tmp_path_factory.mktemp("reference")
+        )
+        for story in STORIES
+    }
 
 
 @pytest.mark.parametrize("combination", OTHERS, ids=str)
 async def test_every_combination_comes_to_the_same_answers_and_documents(
     combination: Combination,
     tmp_path: Path,
-    reference: Transcript,
+    references: Mapping[str, Transcript],
     postgres_server: Server,
 ) -> None:
+    reference = references[combination.story]
     project = tmp_path / "project"
     project.mkdir()
 

@@ -13,8 +13,8 @@ from goop_mcp.cli.demo.full_texts import report
 from tests.cli.running import run
 from tests.postgres import Server
 from tests.requirements import requirement
+from tests.scenarios.connecting import stdio
 from tests.scenarios.orders_story import ORDERS
-from tests.scenarios.playing import stdio
 
 REGION = "RULE 4 DEVIATION: Which region? Options: A) Europe, B) Asia"
 LICENCE = "RULE 4 DEVIATION: Which licence? Options: A) MIT, B) Apache"

@@ -59,9 +59,15 @@ class Browser:
 
 
 @contextmanager
-def browse(project: Path, *, is_read_only: bool = False, enters: bool = True) -> Iterator[Browser]:
-    """Yield a browser at the workbench of `project`, logged in if it `enters`."""
-    local = LocalWorkbench(AppContext(Settings(project=project)), is_read_only=is_read_only)
+def browse(
+    project: Path | Settings, *, is_read_only: bool = False, enters: bool = True
+) -> Iterator[Browser]:
+    """Yield a browser at the workbench of `project`, logged in if it `enters`.
+
+    A project in a shared database is named by its settings.
+    """
+    settings = project if isinstance(project, Settings) else Settings(project=project)
+    local = LocalWorkbench(AppContext(settings), is_read_only=is_read_only)
     # Errors of the server have to become its own page, as for a person.
     with TestClient(local, base_url=ADDRESS, raise_server_exceptions=False) as client:
         browser = Browser(client, local)

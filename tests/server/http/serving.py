@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final, Self
@@ -86,13 +86,17 @@ class Served:
         self._heard.put("")
 
 
-def serve_command(*options: str, project: Path, program: str = "goop_mcp") -> list[str]:
-    return [sys.executable, "-m", program, "serve", "--project", str(project), *options]
+def serve_command(
+    *options: str, project: Path, program: str | Sequence[str] = "goop_mcp"
+) -> list[str]:
+    """Return the command that serves; `program` is a module, or one and its own arguments."""
+    words = [program] if isinstance(program, str) else program
+    return [sys.executable, "-m", *words, "serve", "--project", str(project), *options]
 
 
 @contextmanager
 def served(
-    *options: str, project: Path, program: str = "goop_mcp", **variables: str
+    *options: str, project: Path, program: str | Sequence[str] = "goop_mcp", **variables: str
 ) -> Iterator[Served]:
     """Start a server on a free port, wait until it prints its addresses, and end it afterwards."""
     command = serve_command("--port", "0", *options, project=project, program=program)

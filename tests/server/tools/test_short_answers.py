@@ -24,7 +24,7 @@ from goop_mcp.server.app import create_server
 from goop_mcp.server.short_answers import LISTED, TRUST, Detail
 from goop_mcp.settings import Settings
 from goop_mcp.validation.samples import COMPLETE_REPLY
-from tests.scenarios.playing import stdio
+from tests.scenarios.connecting import stdio
 from tests.server.connections import Connection, check_against_schema, connect, text_of
 
 DETAILS: Final[tuple[Detail, Detail]] = ("short", "full")
