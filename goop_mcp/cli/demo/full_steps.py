@@ -189,7 +189,7 @@ def hear(
     after: Mapping[str, object] = _NOTHING,
     **arguments: JsonValue,
 ) -> PlayStep:
-    """Return a call of record_report, which changes DIARY if it is recorded and nothing is said."""
+    """Return a call of record_report, which changes DIARY where it is recorded by default."""
     usual = DIARY if status == "recorded" else ()
     return PlayStep(
         name=name,
