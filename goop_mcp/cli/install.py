@@ -1,7 +1,10 @@
 """`goop-mcp install`: register the server, hooks and plugin in hosts."""
 
+import dataclasses
 import os
 import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import PurePath
 
 import click
@@ -17,7 +20,7 @@ from goop_mcp.cli.hosts import (
     show_result,
 )
 from goop_mcp.cli.options import PROJECT, WrongCallError
-from goop_mcp.cli.streams import complain, show
+from goop_mcp.cli.streams import at_terminal, complain, show
 from goop_mcp.hosts.catalogue import Scope
 from goop_mcp.hosts.doctor.judging import what_is_verified, who_is_judged
 from goop_mcp.hosts.hooks.plugins import find_plugins
@@ -49,6 +52,16 @@ _CHECK = "goop-mcp doctor checks the connection.\n"
     is_flag=True,
     help="Also check tasks that Claude Code calls completed, see docs/gates.md.",
 )
+@click.option(
+    "--commands/--no-commands",
+    "commands",
+    default=None,
+    help=(
+        "With the slash commands of a project's life, or without them: for the check of reports,"
+        " memory and delegation alone. Asked on a terminal; elsewhere they are installed by"
+        " default."
+    ),
+)
 @click.option("--replace", is_flag=True, help="Overwrite entries that were written by hand.")
 @click.option(
     "--command",
@@ -65,6 +78,7 @@ def install(
     is_printed: bool,
     instructions: bool,
     tasks: bool,
+    commands: bool | None,
     replace: bool,
     words: str | None,
     project: str | None,
@@ -72,7 +86,8 @@ def install(
     """Register the server in each host, with hooks or a plugin where the host has them.
 
     Everything else in the files of hosts is kept, including comments; each changed file is backed
-    up. Installing again changes nothing. `goop-mcp uninstall HOST` removes everything.
+    up. Installing again with the same options changes nothing, with the other of --commands and
+    --no-commands only the slash commands. `goop-mcp uninstall HOST` removes everything.
 
     Exit code: 0 done, 1 a file cannot be changed safely; then no file of that host is changed.
     """
@@ -92,6 +107,16 @@ def install(
             raise WrongCallError(
                 f"{registration.host.title} has no hook on its tasks; leave out --tasks"
             )
+
+    if commands is not None and not any(each.command_files for each in registrations):
+        titles = " and ".join(each.host.title for each in registrations)
+        option = "--commands" if commands else "--no-commands"
+        raise WrongCallError(f"slash commands are not installed in {titles}; leave out {option}")
+    if commands is None and not (dry_run or is_printed):
+        commands = _asked_for_commands(registrations)
+    registrations = [
+        dataclasses.replace(each, commands=commands is not False) for each in registrations
+    ]
 
     block = render_prompt(_BLOCK, {}) if instructions else None
     code = 0
@@ -116,6 +141,35 @@ def install(
         show(f"Verified: {verified}.\n{_CHECK}")
 
     return code
+
+
+def _asked_for_commands(registrations: Sequence[Registration]) -> bool | None:
+    """Return whether the person at the terminal wants the slash commands; None if nobody is asked.
+
+    An empty answer keeps what is installed; at first only the check of reports is. Raises
+    WrongCallError for an answer that is neither.
+    """
+    with_commands = [each for each in registrations if each.command_files]
+    if not with_commands or not at_terminal():
+        return None
+
+    number = sum(len(each.command_files) for each in with_commands)
+    usual = "2" if any(each.has_commands() for each in with_commands) else "1"
+    show(
+        "What is goop-mcp used for here?\n"
+        "  1  reports: hooks check what agents report; memory and delegation work as well\n"
+        "  2  the whole life of a project, too: specification, plan, gates"
+        f" ({number} slash commands)\n"
+        f"1 or 2? [{usual}] "
+    )
+    sys.stdout.flush()
+    answer = sys.stdin.readline().strip() or usual
+    if answer not in ("1", "2"):
+        raise WrongCallError(
+            f"{answer[:20]!r} is not an answer; expected 1 or 2, or call again with --commands or"
+            " --no-commands"
+        )
+    return answer == "2"
 
 
 def _install(
@@ -152,6 +206,13 @@ def _install(
             show(
                 "To give agents the rules as well: --instructions, or paste what this prints:"
                 " goop-mcp prompt\n"
+            )
+
+        if registration.command_files and not registration.commands:
+            show(
+                "The slash commands of a project's life are left out; to have them:"
+                f" goop-mcp install {registration.host.name} --scope {registration.scope}"
+                " --commands\n"
             )
 
         host = registration.host

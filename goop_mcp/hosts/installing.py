@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from goop_mcp.hosts.catalogue import Asset, Element, FileLocation, Host, Part, Scope
-from goop_mcp.hosts.contents import Contents, Entries, InstructionBlock, WholeFile
+from goop_mcp.hosts.contents import Contents, Entries, InstructionBlock, WholeFile, is_our_file
 from goop_mcp.hosts.launch import Launch
 from goop_mcp.hosts.records import InstallRecord, InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError, Target, find_target
@@ -39,6 +39,7 @@ class Registration:
     """Where goop-mcp is registered: a host, a scope, and the folders that these stand for here.
 
     `tasks` includes the hooks on the host's own tasks, which are installed only when asked for.
+    `commands` False leaves out the slash commands of a project's life, and removes those there.
     """
 
     host: Host
@@ -46,6 +47,7 @@ class Registration:
     project: Path
     environment: Mapping[str, str]
     tasks: bool = False
+    commands: bool = True
 
     def target(self, location: FileLocation) -> Target:
         """Return the file that `location` stands for here."""
@@ -68,6 +70,19 @@ class Registration:
         for part in self.host.parts[self.scope]:
             if isinstance(part, Asset):
                 yield self.target(part.location), part
+
+    @property
+    def command_files(self) -> Mapping[Target, Asset]:
+        """The files of the slash commands; empty for a host that has none."""
+        return {
+            target: part
+            for target, part in self.files()
+            if isinstance(part, Asset) and part.is_command
+        }
+
+    def has_commands(self) -> bool:
+        """Return whether a slash command of goop-mcp is there; an unreadable file is none."""
+        return any(map(_is_ours, self.command_files))
 
     def instructions(self) -> Target | None:
         """Return the host's file of instructions; None where it has none for this scope."""
@@ -126,7 +141,11 @@ def plan_install(
     safely.
     """
     contents: list[tuple[Target, Contents]] = []
+    removed: list[tuple[Target, Contents]] = []
     for target, parts in registration.files():
+        if isinstance(parts, Asset) and parts.is_command and not registration.commands:
+            removed.append((target, WholeFile(asset=parts)))
+            continue
         if isinstance(parts, Asset):
             contents.append((target, WholeFile(asset=parts, replace=replace)))
             continue
@@ -144,7 +163,11 @@ def plan_install(
     if block is not None and instructions is not None:
         contents.append((instructions, InstructionBlock(text=block)))
     return [
-        _plan_install_of(registration, target, content, records) for target, content in contents
+        *(_plan_install_of(registration, target, content, records) for target, content in contents),
+        *(
+            _plan_uninstall_of(registration, target, content, records)
+            for target, content in removed
+        ),
     ]
 
 
@@ -354,6 +377,15 @@ def _plan_uninstall_of(
         folders=() if record is None else record.folders,
         ours=record is not None and record.is_untouched(data),
     )
+
+
+def _is_ours(target: Target) -> bool:
+    """Return whether a file that is installed as a whole is there and was written by goop-mcp."""
+    try:
+        data = target.read()
+    except ConfigurationError:
+        return False
+    return data is not None and is_our_file(data.decode("utf-8", "replace"))
 
 
 def _decoded(target: Target, data: bytes) -> str:

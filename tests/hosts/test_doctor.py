@@ -209,6 +209,30 @@ def test_missing_hooks_and_a_missing_plugin_are_reported(machine: Machine) -> No
     ]
 
 
+def test_it_says_which_half_is_installed_and_keeps_to_it(machine: Machine) -> None:
+    def installed() -> list[str]:
+        return [each["message"] for each in examined(machine, code=0)["installed"]]
+
+    machine.run("install", "claude-code", "--no-commands")
+    (alone,) = installed()
+    assert alone.startswith("Claude Code, project scope: reports alone, without slash commands")
+    assert alone.endswith("goop-mcp install claude-code --scope project --commands")
+
+    # The fix of something else does not add them.
+    settings = machine.project / ".claude/settings.json"
+    settings.write_text("{}", encoding="utf-8")
+    ((_, fix),) = warnings(examined(machine, code=0)["Claude Code"])
+    assert fix == "goop-mcp install claude-code --scope project --no-commands"
+    machine.run(*fix.split()[1:])
+    assert len(installed()) == 1
+    assert not (machine.project / ".claude/commands").exists()
+
+    machine.run("install", "claude-code", "opencode", "--commands")
+    assert [text.partition(":")[2] for text in installed()] == [
+        " the whole life of a project, with slash commands"
+    ] * 2
+
+
 def test_commands_that_are_missing_or_of_another_version_are_reported(machine: Machine) -> None:
     machine.run("install", "claude-code")
     folder = machine.project / ".claude/commands"

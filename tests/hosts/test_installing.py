@@ -15,7 +15,7 @@ from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.services.commands import command_file
 from goop_mcp.services.prompts import command_names
 from goop_mcp.validation.safe_json import JsonValue
-from tests.cli.running import PROGRAM, environment
+from tests.cli.running import PROGRAM, Ended, environment, run_command_on_terminal
 from tests.hosts.configurations import CONFIGURATIONS
 from tests.hosts.machine import Machine
 from tests.repository import ROOT
@@ -691,6 +691,83 @@ def test_every_command_is_installed_and_removed(machine: Machine, host: str, sco
 
     done(machine, "uninstall", host, "--scope", scope)
     assert not folder.exists()
+
+
+def paths(machine: Machine) -> set[str]:
+    return set(machine.files())
+
+
+@pytest.mark.parametrize(("host", "scope"), FOLDERS)
+def test_commands_are_left_out_added_and_removed_without_another_change(
+    machine: Machine, host: str, scope: str
+) -> None:
+    here = ("install", host, "--scope", scope)
+    theirs = machine.write(f"{FOLDERS[(host, 'project')]}/goop-plan.md", "Plan as we do here.\n")
+    before = machine.files()
+
+    output = done(machine, *here, "--no-commands")
+    assert f"to have them: goop-mcp {' '.join(here)} --commands" in output
+    alone = machine.files()
+    assert not any("goop-status.md" in path for path in alone)
+
+    done(machine, *here, "--commands")
+    whole = machine.files()
+    assert {path: whole[path] for path in alone} == alone
+    added = {Path(path).stem for path in whole.keys() - alone.keys()}
+    own = {"goop-plan"} if scope == "project" else set()
+    assert added == set(command_names()) - own
+
+    dry = done(machine, *here, "--no-commands", "--dry-run")
+    assert f"would remove {'~/' if scope == 'user' else ''}" in dry
+    assert machine.files() == whole
+    assert f"({len(added)} files)" in done(machine, *here, "--no-commands")
+    assert machine.files() == alone
+    assert "Nothing had to be changed." in done(machine, *here, "--no-commands")
+
+    # Without an option and a terminal they are installed, and all is removed together.
+    done(machine, *here)
+    assert paths(machine) == set(whole)
+    done(machine, "uninstall", host, "--scope", scope)
+    assert machine.files() == before
+    assert theirs.read_text(encoding="utf-8") == "Plan as we do here.\n"
+
+
+def test_a_person_at_a_terminal_is_asked_which_half(machine: Machine) -> None:
+    folder = machine.project / ".claude/commands"
+
+    def asked(typed: str, *arguments: str) -> Ended:
+        return run_command_on_terminal(
+            [*PROGRAM, "install", "claude-code", *arguments],
+            cwd=machine.project,
+            env=machine.environment(),
+            typed=typed,
+        )
+
+    first = asked("\n")
+    assert "1 or 2? [1]" in first.out
+    assert (first.code, folder.exists()) == (0, False)
+    assert asked("2\n").code == 0
+    assert len(list(folder.iterdir())) == len(command_names())
+    # An empty answer keeps what is there.
+    assert "1 or 2? [2]" in asked("\n").out
+    assert len(list(folder.iterdir())) == len(command_names())
+    before = machine.files()
+    wrong = asked("both\n")
+    assert wrong.code == 2
+    assert "'both' is not an answer; expected 1 or 2" in wrong.out
+    assert machine.files() == before
+    assert asked("1\n").code == 0
+    assert not folder.exists()
+    # Who has said which is not asked.
+    assert "1 or 2?" not in asked("", "--commands").out
+    assert "1 or 2?" not in asked("", "--dry-run").out
+
+
+def test_a_host_without_commands_is_refused_the_option(machine: Machine) -> None:
+    ended = machine.run_here("install", "cursor", "--no-commands")
+    assert ended.code == 2
+    assert "slash commands are not installed in Cursor; leave out --no-commands" in ended.err
+    assert machine.run_here("install", "cursor", "claude-code", "--no-commands").code == 0
 
 
 def test_a_command_that_somebody_else_wrote_is_kept(machine: Machine) -> None:

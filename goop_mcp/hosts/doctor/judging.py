@@ -31,6 +31,7 @@ __all__ = [
     "Judging",
     "check_judging",
     "check_version",
+    "installation",
     "plugins_that_judge",
     "removal",
     "what_is_verified",
@@ -264,6 +265,13 @@ async def _printed_version(program: str, environment: Mapping[str, str]) -> str:
         return ""
 
     return printed[:_MOST_PRINTED].decode("utf-8", "replace")
+
+
+def installation(registration: Registration) -> str:
+    """Return the command that installs again what is installed in a host, no more and no less."""
+    command = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
+    with_less = registration.command_files and not registration.has_commands()
+    return f"{command} --no-commands" if with_less else command
 
 
 def removal(registration: Registration) -> str:

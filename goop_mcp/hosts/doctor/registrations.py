@@ -29,6 +29,7 @@ from goop_mcp.hosts.doctor.judging import (
     Judging,
     check_judging,
     check_version,
+    installation,
     plugins_that_judge,
     removal,
     what_is_verified,
@@ -126,10 +127,8 @@ def _check_files(
     Adds the servers in them to `found`, and what judges reports there to `judges`.
     """
     before = len(found)
-    commands: dict[Target, Asset] = {}
     for target, parts in registration.files():
         if isinstance(parts, Asset) and parts.is_command:
-            commands[target] = parts
             continue
         if isinstance(parts, Asset):
             yield from _check_asset(
@@ -173,7 +172,7 @@ def _check_files(
         )
 
     if len(found) > before:
-        yield from _check_commands(registration, commands)
+        yield from _check_commands(registration)
 
 
 def _servers(
@@ -251,7 +250,7 @@ def _check_hooks(
 
     if answered:
         judges.append(Judging(name=f"the hooks in {target.shown}", fix=removal(registration)))
-    fix = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
+    fix = installation(registration)
     if missing and is_registered:
         yield warning(title, f"{target.shown} lacks entries of ours: {', '.join(missing)}", fix)
     if outdated:
@@ -283,7 +282,7 @@ def _check_elements(
             yield failure(
                 registration.host.title,
                 f"{target.shown} starts {words[0]} in {place}, which does not exist",
-                f"goop-mcp install {registration.host.name} --scope {registration.scope} --replace",
+                f"{installation(registration)} --replace",
             )
 
 
@@ -295,7 +294,7 @@ def _check_asset(
     is_registered: bool,
     judges: list[Judging],
 ) -> Iterator[DoctorCheck]:
-    fix = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
+    fix = installation(registration)
     try:
         data = target.read()
     except ConfigurationError as error:
@@ -331,12 +330,25 @@ def _check_asset(
         )
 
 
-def _check_commands(
-    registration: Registration, commands: Mapping[Target, Asset]
-) -> Iterator[DoctorCheck]:
-    """Yield the commands that are missing, or come from another version of goop-mcp."""
+def _check_commands(registration: Registration) -> Iterator[DoctorCheck]:
+    """Yield whether the commands are installed; those that are missing or of another version."""
+    files = registration.command_files
+    if not files:
+        return
+
+    title, fix = registration.host.title, installation(registration)
+    where = f"{title}, {registration.scope} scope"
+    if not registration.has_commands():
+        whole = fix.replace("--no-commands", "--commands")
+        yield ok(
+            "installed",
+            f"{where}: reports alone, without slash commands; for the whole life of a project:"
+            f" {whole}",
+        )
+        return
+
     missing, other = [], []
-    for target, asset in commands.items():
+    for target, asset in files.items():
         try:
             data = target.read()
         except ConfigurationError:
@@ -349,16 +361,16 @@ def _check_commands(
             other.append(target)
 
     # A command that somebody else wrote under such a name is theirs, and no problem.
-    fix = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
+    yield ok("installed", f"{where}: the whole life of a project, with slash commands")
     if missing:
         yield warning(
-            registration.host.title,
+            title,
             f"{_listed(missing)} missing: the commands that messages name cannot be run",
             fix,
         )
     if other:
         yield warning(
-            registration.host.title,
+            title,
             f"{_listed(other)} not of goop-mcp {__version__}",
             f"{fix}; with --replace if it was changed by hand and should not be",
         )
@@ -372,7 +384,7 @@ def _listed(targets: Sequence[Target]) -> str:
 def _check_server(server: _Found) -> DoctorCheck:
     """Start a server as its host does, and return the result."""
     host, where = server.registration.host, f"{server.target.shown}: server {server.name}"
-    fix = f"goop-mcp install {host.name} --scope {server.registration.scope} --replace"
+    fix = f"{installation(server.registration)} --replace"
     if not server.words:
         return failure(host.title, f"{where} has no command", fix)
     if not server.is_ours:
