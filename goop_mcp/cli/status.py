@@ -9,6 +9,7 @@ import click
 from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, TENANT, opened_application
 from goop_mcp.cli.pages import show_page, with_commands_of_the_terminal
 from goop_mcp.cli.streams import complain, emit_json
+from goop_mcp.hosts.halves import are_judged
 from goop_mcp.messages.quoting import inert, line
 from goop_mcp.recording.state_folder import state_folder
 from goop_mcp.services.project_status import project_status
@@ -49,7 +50,8 @@ def status(
     a step waits for a person.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
-        found = project_status(application.project_context)
+        judged = are_judged(application.settings.project, os.environ)
+        found = project_status(application.project_context, are_judged=judged)
         notices = _notices(str(application.settings.project))
 
     if form == "json":

@@ -19,6 +19,7 @@ __all__ = [
     "InstallChange",
     "Registration",
     "carry_out",
+    "is_our_target",
     "plan_install",
     "plan_uninstall",
 ]
@@ -82,7 +83,7 @@ class Registration:
 
     def has_commands(self) -> bool:
         """Return whether a slash command of goop-mcp is there; an unreadable file is none."""
-        return any(map(_is_ours, self.command_files))
+        return any(map(is_our_target, self.command_files))
 
     def instructions(self) -> Target | None:
         """Return the host's file of instructions; None where it has none for this scope."""
@@ -379,7 +380,7 @@ def _plan_uninstall_of(
     )
 
 
-def _is_ours(target: Target) -> bool:
+def is_our_target(target: Target) -> bool:
     """Return whether a file that is installed as a whole is there and was written by goop-mcp."""
     try:
         data = target.read()

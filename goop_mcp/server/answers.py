@@ -240,6 +240,8 @@ def status_answer(
     lines = [status.to_markdown(waves=shown, for_agent=True).rstrip("\n")]
 
     # People see the gate ahead; who decides what to do next also needs the others, and the plan.
+    if status.parts.project is False:
+        return _detailed(lines + ([] if run is None else [run.rstrip("\n")]), full, short, detail)
     is_open = "open" if status.round.is_open else f"closed: {status.round.outcome}"
     name = f" {line(status.round.name)}" if status.round.name else ""
     lines.append(field("round", f"{status.round.number}{name} ({is_open})"))

@@ -101,12 +101,14 @@ def decide_and_count(
     *,
     surface: str,
     work: str | None = None,
+    goes_on: bool = False,
 ) -> Decision:
     """Return the decision by the stored counters of the reply's task, and store their changes.
 
     `decide` gets the context with the larger of its own numbers and the stored ones. A reply that
     another `surface` has counted last, such as a hook, is not counted twice. `work` is what the
-    report is about, None if it is not recorded. Raises StoreError.
+    report is about, None if it is not recorded. With `goes_on` nobody is asked how the work goes
+    on. Raises StoreError.
     """
     row = _row(writing, reply)
     counted_by = row.counted_by
@@ -128,7 +130,9 @@ def decide_and_count(
         writing.set_counters(round=row.round, task=reply.task, values=values)
 
     if not same:
-        keep_question(writing, reply.task, decision, agent=reply.agent, work=work)
+        keep_question(
+            writing, reply.task, decision, agent=reply.agent, work=work, goes_on=goes_on
+        )
 
     # Replies that named no task were counted for the agent. An accepted one ends that row, too.
     progressed = changes.get("previous_rules") == []

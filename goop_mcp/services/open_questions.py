@@ -69,13 +69,21 @@ def counters_row(key: str) -> str:
 
 
 def keep_question(
-    writing: WriteTransaction, task: str, decision: Decision, *, agent: str, work: str | None
+    writing: WriteTransaction,
+    task: str,
+    decision: Decision,
+    *,
+    agent: str,
+    work: str | None,
+    goes_on: bool = False,
 ) -> None:
     """Store what `decision` asks a person about the row `task`, in place of what it asked before.
 
     A decision that asks nothing withdraws it. `agent` is the row of the agent, whose question goes
     as well when a reply names its task. `work` is what a recorded report is about, None for a reply
     that is not recorded: without a task, what blocks one report stays when its agent reports again.
+    With `goes_on` the caller knows what comes next: that a result waits for acceptance is asked all
+    the same.
     """
     keys = {question_key(task), question_key(agent), work}
     kept = [
@@ -83,7 +91,9 @@ def keep_question(
         for each in open_questions(writing)
         if each.key not in keys and each.rule not in _PASSING_RULES
     ]
-    if Action.ASK_USER in decision.actions and writing.round().is_open:
+    accepts = decision.next_command == _ACCEPT and decision.rule in _PASSING_RULES
+    is_known = goes_on and decision.rule in _PASSING_RULES and not accepts
+    if Action.ASK_USER in decision.actions and writing.round().is_open and not is_known:
         # A blocker as its agent wrote it lists the options.
         asked = [*decision.blockers] or [each.text for each in decision.questions]
         text = redact(" ".join(asked) or decision.reason).text
@@ -95,7 +105,7 @@ def keep_question(
                 asked_by=agent.removeprefix(_AGENT),
                 asked_at=writing.now(),
                 revision=writing.revision(),
-                accepts=decision.next_command == _ACCEPT and decision.rule in _PASSING_RULES,
+                accepts=accepts,
             )
         )
 

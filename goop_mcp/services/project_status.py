@@ -1,13 +1,14 @@
 """The status of a project: phase, gates, progress, blockers, and contradictions."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from goop_mcp.errors import StoreError
 from goop_mcp.messages import Position, TaskLine, gate_blocked, notice, progress, status_display
 from goop_mcp.redaction import redact_structure
+from goop_mcp.services.parts import Parts, parts_in_use
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.state_block import SHOWN_GATES, gate_ahead, next_command
@@ -115,7 +116,8 @@ class ProjectStatus:
     that it has no state of the project, and that the project's folder is not on this machine: no
     gate is judged then. `decisions` are the newest on blockers, newest first. `round` is the newest
     round, `waiting` is what waits for a person, oldest first, `claims` what the work of the round
-    rests on. `plan_note` says why there are no waves, None where there are some.
+    rests on, `parts` which parts of goop-mcp are in use: without its project there is no gate.
+    `plan_note` says why there are no waves, None where there are some.
     """
 
     exists: bool
@@ -153,6 +155,7 @@ class ProjectStatus:
     round: Round
     waiting: tuple[Waiting, ...]
     claims: RoundClaims
+    parts: Parts
     plan_note: str | None = None
 
     @property
@@ -165,6 +168,7 @@ class ProjectStatus:
         done = sum(task.status == "done" for task in self.tasks)
         return {
             "exists": self.exists,
+            "parts": asdict(self.parts),
             "project": self.project,
             "profile": self.profile,
             "phase": self.phase,
@@ -235,6 +239,11 @@ class ProjectStatus:
         gate = self.gate_ahead
         if self.is_elsewhere:
             messages = [notice("Status", _ELSEWHERE)]
+        elif not self.parts.project:
+            used = ", ".join(self.parts.used)
+            messages = [
+                notice("Status", f"In use: {used}" if used else "Nothing is in use here yet.")
+            ]
         else:
             messages = [
                 status_display(
@@ -250,9 +259,9 @@ class ProjectStatus:
                 )
             ]
 
-        if self.exists:
+        if self.parts.project:
             messages.append(_progress(self, waves))
-        if gate is not None and not gate.passed and self.exists:
+        if gate is not None and not gate.passed:
             messages.append(
                 gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing)
             )
@@ -283,6 +292,7 @@ class ProjectStatus:
             ("Drift", _drift(self)),
             ("Checkpoints", checkpoints),
             ("Latest Events", events),
+            ("Not in Use", self.parts.beginnings(for_agent=for_agent)),
             ("Database", _database(self)),
         ):
             if lines:
@@ -299,34 +309,40 @@ class _Kept:
     memories: Mapping[str, int]
     conflicts: tuple[Conflict, ...]
     is_stale: bool
+    parts: Parts
     older_copy: OlderCopy | None = None
     waiting: tuple[Waiting, ...] = ()
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     is_readable: bool = True
 
 
-_NOTHING_KEPT = _Kept(reports=0, memories={}, conflicts=(), is_stale=False)
+_NOTHING_KEPT = _Kept(reports=0, memories={}, conflicts=(), is_stale=False, parts=Parts())
 
 
 def project_status(
-    project_context: ProjectContext, *, snapshot: ProjectSnapshot | None = None
+    project_context: ProjectContext,
+    *,
+    snapshot: ProjectSnapshot | None = None,
+    are_judged: bool = False,
 ) -> ProjectStatus:
     """Return the status of the project, as `snapshot` shows it if a caller has one.
 
-    Changes and creates nothing; an unreadable database is a warning.
+    `are_judged` states that hooks judge reports here. Changes and creates nothing; an unreadable
+    database is a warning.
     """
     # Project and database are read in one snapshot, so that a report that is recorded meanwhile is
     # in all of them or in none.
     try:
         snapshot = snapshot or take_snapshot(project_context)
-        kept = _kept(project_context, snapshot)
+        kept = _kept(project_context, snapshot, are_judged=are_judged)
         has_database, errors = project_context.store.exists(), list[str]()
     except StoreError as error:
         # Without the database, what the files say is still true, and a person who looks for the
         # reason needs it most then.
         snapshot = ProjectSnapshot(project=read_project(project_context.files))
         saved = read_checkpoints(project_context.files)
-        kept = replace(_NOTHING_KEPT, checkpoints=saved, is_readable=False)
+        parts = Parts(project=snapshot.project.has_begun)
+        kept = replace(_NOTHING_KEPT, checkpoints=saved, is_readable=False, parts=parts)
         has_database = True
         errors = [str(error)]
 
@@ -375,16 +391,19 @@ def project_status(
         resources=tuple(
             path for name, path in project.paths.items() if path in project_context.addresses(name)
         ),
-        # Where nothing was recorded, there is no project anywhere yet.
-        is_elsewhere=not (project_context.writes_files or project.exists)
-        and snapshot.report_index.revision > 0,
+        # Where no report was recorded, there is no project anywhere yet.
+        is_elsewhere=not (project_context.writes_files or project.exists) and kept.reports > 0,
         round=snapshot.round,
         waiting=kept.waiting,
         claims=snapshot.claims,
+        parts=kept.parts,
         plan_note=_plan_note(snapshot),
     )
     if status.is_elsewhere:
-        # Without state and documents these values would only be guesses.
+        status = replace(status, parts=replace(status.parts, project=None))
+    if not status.parts.project:
+        # Without state and documents these values would only be guesses, or ask for a project that
+        # nobody wants.
         status = replace(
             status,
             spec_locked=None,
@@ -393,7 +412,7 @@ def project_status(
             gates=(),
             gate_ahead=None,
             next_command=None,
-            plan_note="The plan is not known here.",
+            plan_note="No plan is known here.",
         )
 
     # Last, over the whole: names from documents, reports and paths of this machine are in it.
@@ -412,7 +431,7 @@ def _saved_positions(checkpoints: Checkpoints) -> SavedPositions:
     return replace(positions, newest=newest.id, saved_at=at, phase=newest.phase)
 
 
-def _kept(project_context: ProjectContext, snapshot: ProjectSnapshot) -> _Kept:
+def _kept(project_context: ProjectContext, snapshot: ProjectSnapshot, *, are_judged: bool) -> _Kept:
     def ask(reading: ReadTransaction) -> _Kept:
         shows = project_context.writes_files
         # Documents of a server without the folder are read from the database, and cannot be newer.
@@ -425,6 +444,7 @@ def _kept(project_context: ProjectContext, snapshot: ProjectSnapshot) -> _Kept:
             is_stale=shows
             and (older is None or older.used < reading.revision())
             and lacks_events(reading, project_context.files),
+            parts=parts_in_use(project_context, reading, are_judged=are_judged),
             older_copy=older,
             waiting=waiting_in(reading, snapshot),
             checkpoints=read_checkpoints(project_context.files)
@@ -434,7 +454,9 @@ def _kept(project_context: ProjectContext, snapshot: ProjectSnapshot) -> _Kept:
 
     # Asking must not create the database.
     if not project_context.store.exists():
-        return replace(_NOTHING_KEPT, checkpoints=read_checkpoints(project_context.files))
+        parts = parts_in_use(project_context, None, are_judged=are_judged)
+        saved = read_checkpoints(project_context.files)
+        return replace(_NOTHING_KEPT, checkpoints=saved, parts=parts)
     return project_context.store.read(ask)
 
 

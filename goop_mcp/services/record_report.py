@@ -87,13 +87,15 @@ Status = Literal["recorded", "duplicate", "rejected", "no_report"]
 class Judged:
     """Where a report was judged, for statistics; `number` and `ended` are those of NewJudgement.
 
-    `counts` is False where its attempts are recorded, which count by themselves.
+    `counts` is False where its attempts are recorded, which count by themselves. `goes_on` states
+    that the caller knows what comes next, as the graph of a run does, and nobody is asked for it.
     """
 
     surface: Surface
     number: int | None = None
     ended: str | None = None
     counts: bool = True
+    goes_on: bool = False
 
 
 JUDGED_BY_TOOL: Final = Judged(surface="record_report")
@@ -487,6 +489,7 @@ class _Recording:
             lambda context: self._decide(snapshot, context),
             surface=self.judged.surface,
             work=snapshot.report_index.work,
+            goes_on=self.judged.goes_on,
         )
         # What the decision asks is part of where the project stands.
         snapshot = replace(snapshot, questions=open_questions(writing))

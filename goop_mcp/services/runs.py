@@ -453,7 +453,7 @@ def record_task(
         # Those of a task with a work tree of its own were verified there.
         why_not="",
         # Of an agent the attempts are counted as its task ends; a person has none.
-        judged=Judged(surface="record_report", counts="by" in result),
+        judged=Judged(surface="record_report", counts="by" in result, goes_on=True),
         guard=refuse_late,
         work=context.store.read(partial(_work_before, report=report)),
         rules=rules,

@@ -118,7 +118,9 @@ def compose_handoff(
                 if (sha := _text(each.get("sha")))
             )
         ),
-        command=fields.next_command or _decided(decided_command) or _command(sources),
+        command=fields.next_command
+        or (_decided(decided_command) if project.has_begun else None)
+        or _command(sources),
         files_to_read=_unique(
             [*given.files_to_read, *(fields.files_to_read or _files_to_read(sources, envelopes))]
         ),
@@ -233,6 +235,9 @@ def _shown_notes(notes: Sequence[str]) -> Iterator[str]:
 
 
 def _phase(sources: SessionSources) -> str:
+    """Return the phase; empty where no project has begun, whatever phase a report names."""
+    if not sources.snapshot.project.has_begun:
+        return ""
     state = sources.snapshot.project.state
     return state.phase if state is not None else sources.snapshot.records.phase or _UNKNOWN_PHASE
 
@@ -303,6 +308,8 @@ def _decided(command: str | None) -> str | None:
 def _command(sources: SessionSources) -> str | None:
     """Return the next command of the project, else that of the newest decision or the phase."""
     project, facts = sources.snapshot.project, sources.snapshot.facts
+    if not project.has_begun:
+        return None
     if command := _decided(next_command(project, gate_ahead(project, facts))):
         return command
     for report in sources.reports[-1:]:
@@ -332,7 +339,8 @@ def _context(sources: SessionSources, envelopes: Sequence[_Values]) -> str:
     done = facts.total_tasks - facts.open_tasks_in_all
     tasks = f" Tasks done: {done} of {facts.total_tasks}." if facts.total_tasks else ""
     summary = " ".join(map(_sentence, latest)) or "Nothing was reported yet."
-    return f"{summary} The project is in phase {_phase(sources)}.{tasks}"
+    phase = _phase(sources)
+    return summary + (f" The project is in phase {phase}." if phase else "") + tasks
 
 
 def _sentence(text: str) -> str:

@@ -191,7 +191,8 @@ def judge_handoff(handoff: SessionHandoff) -> Verdict:
 
     # The parser reads what a person or agent will read: a value that breaks the form is noticed
     # before the file is written.
-    meant = (handoff.generated, line(handoff.phase).lower(), command_in(handoff.command or ""))
+    phase = line(handoff.phase).lower() if handoff.phase else ""
+    meant = (handoff.generated, phase, command_in(handoff.command or ""))
     if (found.generated, found.phase, found.command) != meant or (
         handoff.command and not found.command
     ):

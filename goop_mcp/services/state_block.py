@@ -61,7 +61,7 @@ def state_block_of(
     with remembering():
         block = StateBlock(
             phase=phase if phase is None or phase in _AHEAD else redact(phase).text,
-            round=snapshot.round.number,
+            round=snapshot.round.number if project.has_begun else None,
             wave=state.current_wave if state is not None else None,
             waves=waves or (state.total_waves if state is not None else None),
             done=done,
@@ -138,12 +138,16 @@ def gate_ahead(project: Project, facts: GateFacts) -> GateResult | None:
 
 
 def next_command(project: Project, gate: GateResult | None) -> str | None:
-    """Return the command that opens `gate` or follows it, None for a broken state."""
-    if project.state_defect is not None:
+    """Return the command that opens `gate` or follows it.
+
+    None for a broken state, and where no project has begun: reports, memory and delegation need
+    none.
+    """
+    if project.state_defect is not None or not project.has_begun:
         return None
     # `init` writes the state last. A folder without one was left by an init that was interrupted:
     # no step is possible in it, and calling init again completes it.
-    if not project.exists or project.state is None:
+    if project.state is None:
         return "goop-mcp init"
     if gate is None:
         return None

@@ -34,6 +34,7 @@ from goop_mcp.workbench.access import LOGIN_SECONDS, Login, Logins
 from goop_mcp.workbench.forms import form_of, query_of, with_whole_forms
 from goop_mcp.workbench.live import LiveChanges
 from goop_mcp.workbench.pages import ROUTES
+from goop_mcp.workbench.parts import parts_here
 from goop_mcp.workbench.rendering import StaticFiles, Templates
 from goop_mcp.workbench.visits import NOTE, Form, Visit, WorkbenchAction, WorkbenchPage
 
@@ -105,10 +106,8 @@ class Workbench:
         self._live: WeakKeyDictionary[AppContext, LiveChanges] = WeakKeyDictionary()
         # Pages read the database; calls of agents on the same server keep their own threads.
         self._workers = anyio.CapacityLimiter(_MOST_WORKERS)
-        self._navigation = [
-            (each.path, each.label)
-            for each in ROUTES
-            if isinstance(each, WorkbenchPage) and each.label is not None
+        self._listed = [
+            each for each in ROUTES if isinstance(each, WorkbenchPage) and each.label is not None
         ]
         routes = [
             Route("/static/{name}", self._file, methods=["GET"]),
@@ -278,7 +277,12 @@ class Workbench:
             form=form,
             templates=self._templates,
             values=self._logins.values,
-            layout={**self._layout(login, address, root=root), "note": note, "stamp": stamp},
+            layout={
+                **self._layout(login, address, root=root),
+                "navigation": self._navigation(changes.application, address),
+                "note": note,
+                "stamp": stamp,
+            },
         )
 
         try:
@@ -292,10 +296,25 @@ class Workbench:
             self._logins.values.keep(response, "", root=root, seconds=0, suffix=NOTE)
         return response
 
+    def _navigation(self, application: AppContext, address: str) -> list[tuple[str, str]]:
+        """Return address and label of each page, without those of parts that are not in use.
+
+        The page that is shown is always there.
+        """
+        try:
+            unused = parts_here(application).unused
+        except StoreError:
+            unused = ()
+        return [
+            (each.path, each.label or "")
+            for each in self._listed
+            if each.part not in unused or each.path == address
+        ]
+
     def _layout(self, login: Login | None, address: str, *, root: str) -> dict[str, object]:
         return {
             "root": root,
-            "navigation": self._navigation,
+            "navigation": [],
             "address": address,
             "login": login,
             "csrf": self._logins.values.mark("csrf", login.id) if login is not None else "",

@@ -72,6 +72,7 @@ class Templates:
             "moment": _moment,
             "editable": _editable,
             "age": _age,
+            "commands": _commands,
             "noun": counted_noun,
             "tier": tier_in_words,
             "tiers": tiers_in_words,
@@ -124,6 +125,15 @@ def _moment(text: str | None) -> Markup:
     stamp = utc.isoformat(timespec="seconds").replace("+00:00", "Z")
 
     return Markup('<time datetime="{}">{} UTC</time>').format(stamp, f"{utc:%Y-%m-%d %H:%M}")
+
+
+def _commands(sentence: str) -> Markup:
+    """Return a sentence of ours in which what stands between backquotes is a command."""
+    parts = sentence.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 else escape(part)
+        for number, part in enumerate(parts)
+    )
 
 
 def _age(seconds: int) -> str:

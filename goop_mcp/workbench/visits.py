@@ -144,7 +144,8 @@ class WorkbenchPage:
 
     `needs` are its scopes, those of single fields of its query included. `label` is its name in
     the navigation, None for a page that others lead to; `of` is the address of the page that is
-    marked in the navigation then. `show` runs on a worker thread and may wait for the database.
+    marked in the navigation then. `part` is the part of goop-mcp without which the
+    navigation leaves the page out. `show` runs on a worker thread and may wait for the database.
     """
 
     path: str
@@ -152,6 +153,7 @@ class WorkbenchPage:
     needs: Needs
     label: str | None = None
     of: str | None = None
+    part: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +172,12 @@ class RouteList(list[WorkbenchPage | WorkbenchAction]):
     """The pages and actions of one module, each declared on the function that answers it."""
 
     def page(
-        self, path: str, *, label: str | None = None, of: str | None = None
+        self,
+        path: str,
+        *,
+        label: str | None = None,
+        of: str | None = None,
+        part: str | None = None,
     ) -> Callable[[H], H]:
         """Declare a page; the arguments are those of WorkbenchPage.
 
@@ -179,7 +186,8 @@ class RouteList(list[WorkbenchPage | WorkbenchAction]):
         needs = needs_of(f"GET {path}")
 
         def declare(show: H) -> H:
-            self.append(WorkbenchPage(path=path, show=show, needs=needs, label=label, of=of))
+            page = WorkbenchPage(path=path, show=show, needs=needs, label=label, of=of, part=part)
+            self.append(page)
             return show
 
         return declare

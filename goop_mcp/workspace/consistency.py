@@ -115,7 +115,10 @@ def project_facts(
         state_read_only=str(state.shape) if state is not None and not state.writable else None,
         state_file_differs=_file_differences(project),
         # Most projects never have the conventions, and contradict nothing by that.
-        missing_files=tuple(name for name in project.missing if name != KNOWLEDGE_BASE),
+        # And where reports or memories alone are kept, none of the documents is expected.
+        missing_files=tuple(name for name in project.missing if name != KNOWLEDGE_BASE)
+        if project.has_begun
+        else (),
         state_phase=state.phase if state is not None else None,
         chronicle_phase=chronicle.phase if chronicle is not None else None,
         report_phase=None if round_records.has_moved else records.phase,

@@ -33,7 +33,10 @@ from goop_mcp.workspace.layout import (
 from goop_mcp.workspace.projection_text import without_entries
 from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
 
-__all__ = ["Project", "read_project"]
+__all__ = ["DOCUMENTS_OF_LIFE", "Project", "read_project"]
+
+DOCUMENTS_OF_LIFE = (STATE, *PEOPLES_DOCUMENTS)
+"""The documents that only the life of a project has; reports write CHRONICLE.md without it."""
 
 T = TypeVar("T")
 
@@ -68,6 +71,15 @@ class Project:
     missing: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has a state, a contract, a plan or requirements, whatever they look like."""
+        return (
+            self.state is not None
+            or self.state_defect is not None
+            or any(name in self.paths for name in DOCUMENTS_OF_LIFE)
+        )
 
     @property
     def name(self) -> str | None:

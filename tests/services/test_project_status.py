@@ -51,7 +51,9 @@ def test_reading_any_project_changes_nothing_and_is_shown_in_the_style(
 def test_an_empty_folder_has_not_begun(tmp_path: Path) -> None:
     status = status_of(tmp_path)
 
-    assert (status.exists, status.phase, status.next_command) == (False, None, "goop-mcp init")
+    assert (status.exists, status.phase, status.next_command) == (False, None, None)
+    assert (status.parts.used, len(status.parts.unused)) == ((), 4)
+    assert "begins with `goop-mcp init`" in status.to_markdown()
     assert not status.has_database
     assert "does not exist yet" in status.to_markdown()
     assert list(tmp_path.iterdir()) == []

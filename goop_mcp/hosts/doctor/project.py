@@ -13,8 +13,9 @@ from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.settings import SettingsError
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.checkpoints import read_checkpoints
+from goop_mcp.workspace.document_lookup import is_there
 from goop_mcp.workspace.files import FileKind, ProjectFiles
-from goop_mcp.workspace.layout import FOLDER
+from goop_mcp.workspace.layout import FOLDER, PEOPLES_DOCUMENTS, document_path
 from goop_mcp.workspace.state import StateDefect, parse_state, read_state
 from goop_mcp.workspace.used_revisions import older_copy_of
 
@@ -121,7 +122,9 @@ def _check_state(files: ProjectFiles, stored: str | None) -> DoctorCheck:
         return failure("project", str(error), f"put the file itself at {_STATE}")
 
     if state is None:
-        return ok("project", f"{files.root} has no {_STATE}")
+        if any(is_there(files, document_path(name)) for name in PEOPLES_DOCUMENTS):
+            return ok("project", f"{files.root} has no {_STATE}")
+        return ok("project", f"none has begun in {files.root}; goop-mcp init begins one")
     if not isinstance(state, StateDefect):
         return ok("project", f"{_STATE} is valid, phase {state.phase}")
 

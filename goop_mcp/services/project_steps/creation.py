@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 from goop_mcp.messages.quoting import line
-from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.services.project_context import Change, ProjectContext
+from goop_mcp.services.project_snapshot import snapshot_in
 from goop_mcp.services.round_closing import keep_document
+from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
-from goop_mcp.workspace.layout import PEOPLES_DOCUMENTS, STATE, document_path
+from goop_mcp.workspace.layout import CHRONICLE, PEOPLES_DOCUMENTS, STATE, document_path
 from goop_mcp.workspace.project import read_project
 from goop_mcp.workspace.scaffold import Scaffolded, create_project, first_state
 
@@ -22,6 +24,8 @@ def create(context: ProjectContext, *, name: str | None, now: str) -> Scaffolded
     """
     files = context.files
     done = _created(context, name=name, now=now)
+    if {document_path(STATE), *context.addresses(STATE)} & {*done.created}:
+        _show_beginning(context, now=now)
     if name is None or not context.writes_files or document_path(STATE) not in done.kept:
         return done
 
@@ -34,6 +38,20 @@ def create(context: ProjectContext, *, name: str | None, now: str) -> Scaffolded
         f" {document_path(STATE)}, and the titles of the documents"
     )
     return replace(done, remark=remark)
+
+
+def _show_beginning(context: ProjectContext, *, now: str) -> None:
+    """Show the phase and the next step in a CHRONICLE.md that reports alone have written before."""
+
+    def change(writing: WriteTransaction) -> Change[None]:
+        if not writing.document_revision(CHRONICLE):
+            return Change(answer=None, shows=False)
+        snapshot = snapshot_in(context, writing)
+        return Change(answer=None, state_block=state_block_of(snapshot, writing))
+
+    # A new database has nothing to show, and is created when something is saved.
+    if context.store.exists():
+        context.write(change, now=now)
 
 
 def _created(context: ProjectContext, *, name: str | None, now: str) -> Scaffolded:

@@ -33,7 +33,7 @@ _counted: WeakKeyDictionary[AppContext, dict[_Key, tuple[float, str, ProjectStat
 _guard: Final = Lock()
 
 
-@ROUTES.page("/agents", label="Agents")
+@ROUTES.page("/agents", label="Agents", part="reports")
 def _show(visit: Visit) -> Response:
     weeks, round, agent = _wanted(visit)
     counted, stats = _stats(visit)

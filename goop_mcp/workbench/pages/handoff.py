@@ -44,7 +44,7 @@ _TEXTS: Final = (
 # The editor
 
 
-@ROUTES.page("/handoff", label="Handoff")
+@ROUTES.page("/handoff", label="Handoff", part="project")
 def _show_editor(visit: Visit) -> Response:
     """Show the form: empty, with the prompt of a session, or for what follows a report."""
     fields: dict[str, Any] = {}
@@ -208,7 +208,7 @@ def _parts(text: str) -> list[tuple[str, bool]]:
 # Templates
 
 
-@ROUTES.page("/templates", label="Templates")
+@ROUTES.page("/templates", label="Templates", part="project")
 def _show_templates(visit: Visit) -> Response:
     library = template_library(visit.application.own_templates)
     return visit.show("templates.html", library=library)
@@ -268,7 +268,7 @@ def _slot_values(visit: Visit, slots: list[str]) -> dict[str, str]:
 # Drafts
 
 
-@ROUTES.page("/draft", label="Draft")
+@ROUTES.page("/draft", label="Draft", part="project")
 def _show_draft(visit: Visit) -> Response:
     return visit.show("draft.html", text="", **_drafted(""))
 

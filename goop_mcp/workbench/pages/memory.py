@@ -22,7 +22,7 @@ _REDACTED: Final = ("[REDACTED]", "[PRIVATE]")
 _MOST_REPORTS: Final = 100
 
 
-@ROUTES.page("/memory", label="Memory")
+@ROUTES.page("/memory", label="Memory", part="memory")
 def _show(visit: Visit) -> Response:
     """Show what was found, or the newest memories without a question."""
     query, here = visit.query, visit.application

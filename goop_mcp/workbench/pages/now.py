@@ -9,6 +9,7 @@ from starlette.responses import Response
 from goop_mcp import services
 from goop_mcp.errors import StoreError
 from goop_mcp.services.project_steps import ProjectStep, StepResult
+from goop_mcp.workbench.parts import judged_here
 from goop_mcp.workbench.visits import (
     Form,
     NoteKind,
@@ -52,7 +53,9 @@ def _show(visit: Visit) -> Response:
     try:
         # Taken once for both: reading the documents is most of what this page costs.
         snapshot = services.project_snapshot.take_snapshot(context)
-        status = services.project_status.project_status(context, snapshot=snapshot)
+        status = services.project_status.project_status(
+            context, snapshot=snapshot, are_judged=judged_here(visit.application)
+        )
         offers = services.project_steps.step_offers(context, now=visit.now, snapshot=snapshot)
     except StoreError:
         # What the files say is shown, with a warning about the database.

@@ -21,7 +21,7 @@ _STATUSES: Final = ("COMPLETE", "PARTIAL", "BLOCKED", "CHECKPOINT")
 _LONGEST_FIELD: Final = 200
 
 
-@ROUTES.page("/reports", label="Reports")
+@ROUTES.page("/reports", label="Reports", part="reports")
 def _list(visit: Visit) -> Response:
     given = {name: visit.query.text(name).strip()[:_LONGEST_FIELD] for name in _FIELDS}
     wanted = ReportFilter(**given)

@@ -52,7 +52,7 @@ _LONGEST_NOTE: Final = 2_000
 _VIEWS: Final[WeakKeyDictionary[AppContext, RunViews]] = WeakKeyDictionary()
 
 
-@ROUTES.page("/runs", label="Runs")
+@ROUTES.page("/runs", label="Runs", part="delegation")
 def _list(visit: Visit) -> Response:
     at, id = visit.query.text("at")[:40], visit.query.text("before")[:40]
     before = (at, id) if at and id else None

@@ -42,6 +42,7 @@ _CHECKLIST = (
     "Read the files to read first",
     "Run the command to run",
 )
+_CHECKLIST_OF_REPORTS = ("Search memory for the task at hand", "Read the files to read first")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,8 @@ class NextTask:
 class SessionHandoff:
     """A session handoff.
 
-    `generated` is ISO 8601. `spec_locked` is None if unknown; wave and task are texts. `notes` are
-    texts of people, with their own lines.
+    `generated` is ISO 8601. `phase` is empty where no project has begun. `spec_locked` is None
+    if unknown; wave and task are texts. `notes` are texts of people, with their own lines.
     """
 
     generated: str
@@ -108,14 +109,17 @@ class SessionHandoff:
 def handoff_text(handoff: SessionHandoff) -> str:
     """Return the text of HANDOFF.md with every heading of the form; unknown values are "None".
 
+    Without a phase, what only the life of a project has is left out: position and command.
+
     Each text of an agent is put on one line and cannot begin a heading, a tag, an image or an
     envelope.
     """
     head = [
         ("Generated", handoff.generated),
-        ("Phase", handoff.phase),
+        *([("Phase", handoff.phase)] if handoff.phase else []),
         ("Session", handoff.session or _NONE),
     ]
+    checklist = _CHECKLIST if handoff.phase else _CHECKLIST_OF_REPORTS
     warnings = [
         "## Warnings & Blockers",
         _section("### Active Blockers", _texts(handoff.blockers)),
@@ -131,7 +135,7 @@ def handoff_text(handoff: SessionHandoff) -> str:
         _instructions(handoff),
         "\n\n".join(warnings),
         _section("## Memory Saved", _texts(handoff.memories)),
-        _section("## Resume Checklist", "\n".join(f"- [ ] {step}" for step in _CHECKLIST)),
+        _section("## Resume Checklist", "\n".join(f"- [ ] {step}" for step in checklist)),
     ]
     document = "\n\n---\n\n".join(parts) + "\n"
     # As a note that was added to the handoff before this one is shown.
@@ -176,10 +180,11 @@ def _state(handoff: SessionHandoff) -> str:
         *(f"| {name} | {cell(text or '–')} |" for name, text in rows),
     ]
 
+    position = [_section("### Workflow Position", "\n".join(table))] if handoff.phase else []
     return "\n\n".join(
         [
             "## Current State",
-            _section("### Workflow Position", "\n".join(table)),
+            *position,
             _section(
                 "### Files Modified",
                 _bullets([f"`{code(path)}`" for path in handoff.files_modified]),
@@ -209,10 +214,12 @@ def _instructions(handoff: SessionHandoff) -> str:
         ]
         next_task = "\n".join(f"- **{name}:** {text}" for name, text in rows if text)
 
+    # A caller may name a command also where no project has begun.
+    shown = [_section("### Command to Run", command)] if handoff.phase or handoff.command else []
     return "\n\n".join(
         [
             "## Next Session Instructions",
-            _section("### Command to Run", command),
+            *shown,
             _section("### Files to Read First", "\n".join(read_first[:_MOST_LISTED]) or _NONE),
             _section(
                 "### Context Summary",
