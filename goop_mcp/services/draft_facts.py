@@ -7,7 +7,9 @@ the text.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -15,12 +17,13 @@ from typing import Any, Final, NamedTuple
 from goop_mcp.protocols.agent_request.attributes import read_duration, read_number
 from goop_mcp.protocols.agent_request.model import Priority, RequestMode, RequestWorkflow
 from goop_mcp.protocols.agent_request.sessions import is_session_id, mentioned_sessions
+from goop_mcp.services.draft_sentences import is_greeting, is_prohibited, read_sentence
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.path_rules import TEMPLATE_VARIABLE
 from goop_mcp.validation.paths import path_problem
 from goop_mcp.workspace.documents.markdown import Line, Section, normal_title, read_markdown
 
-__all__ = ["DraftFacts", "Fact", "Gap", "extract_facts"]
+__all__ = ["DraftFacts", "Fact", "Gap", "Unread", "extract_facts"]
 
 _LABELS: Final = {
     "original_intent": "goal, goals, overall goal, intent, original intent, objective, objectives,"
@@ -111,15 +114,6 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 _NUMBERED = re.compile(r"\A\d{1,3}[.)] ")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+")
 _MINUTES = re.compile(r"(\d{1,4}) ?(min|mins|minute|minutes|h|hour|hours|day|days)")
-# Only an imperative at the start of a sentence: "this does not delete anything" forbids nothing.
-_PROHIBITION = re.compile(
-    r"(?:please |you )?(?:do not|don't|don’t|must not|never) (?P<verb>[a-z]+)\b", re.IGNORECASE
-)
-_PROHIBITED_VERBS: Final = (
-    "add alter break bypass call change commit delete deploy disable drop edit expose install log"
-    " merge migrate modify move overwrite print publish push release remove rename replace restart"
-    " rewrite run send skip store touch update upgrade use write"
-)
 _WRITING = re.compile(
     r"(?:please |then |finally )?(?:write|save|store) (?P<next>\S+)", re.IGNORECASE
 )
@@ -184,6 +178,17 @@ class Gap(NamedTuple):
         return self._asdict()
 
 
+class Unread(NamedTuple):
+    """A sentence that gave no field: it stands in the prompt, and a person says what it means."""
+
+    line: int
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence as JSON values."""
+        return self._asdict()
+
+
 @dataclass(slots=True)
 class DraftFacts:
     """What a description says, what is asked, and its text that belongs to no field."""
@@ -197,10 +202,11 @@ class DraftFacts:
     rest: str = ""
     holds_request: bool = False
     files: set[str] = field(default_factory=set)
+    unread: list[Unread] = field(default_factory=list)
 
 
 class _Entry(NamedTuple):
-    """One item of a list or one paragraph, on one line."""
+    """One sentence, or one item of a list or one paragraph, on one line."""
 
     line: int
     text: str
@@ -243,7 +249,7 @@ def extract_facts(text: str) -> DraftFacts:
             free += _read_value(block, found)
 
     # Free sentences come after the labelled fields, which are the surer source.
-    _read_sentences(free, found)
+    _read_free_text(free, found)
     found.rest = _joined(free)
 
     # The letter is searched first: most lines name no task, and the pattern is tried at each word.
@@ -627,24 +633,96 @@ def _keep_text(block: _Block, found: DraftFacts) -> None:
         found.context = _paragraphs(found.context, f"{block.title}:\n{text}")
 
 
-def _read_sentences(lines: Iterable[Line], found: DraftFacts) -> None:
-    """Read prohibitions and outputs from sentences with one meaning, not from code or quotes."""
+def _sentences(lines: Iterable[Line]) -> Iterator[_Entry]:
+    """Yield the sentences of text, which may be wrapped, with their lines; none of code or quotes.
+
+    A list ends a sentence, and so does each of its items.
+    """
+    paragraph: list[Line] = []
+
+    def ended() -> Iterator[_Entry]:
+        text, at = "", list[tuple[int, int]]()
+        for each in paragraph:
+            item = _ITEM.fullmatch(each.text)
+            words = (item["text"] if item is not None else each.text).strip()
+            at.append((len(text), each.number))
+            text += f"{words} "
+        start = 0
+        for sentence in _SENTENCE_END.split(text.strip()):
+            start = text.index(sentence, start)
+            if sentence:
+                yield _Entry(at[bisect_right(at, (start, sys.maxsize)) - 1][1], sentence)
+            start += len(sentence)
+        paragraph.clear()
+
     for line in lines:
         text = line.text.strip()
-        if line.code or text.startswith((">", "|", "#")):
-            continue
+        is_other = line.code or not text or text.startswith((">", "|", "#"))
+        if is_other or _ITEM.fullmatch(line.text) is not None:
+            yield from ended()
+        if not is_other:
+            paragraph.append(line)
+    yield from ended()
 
-        item = _ITEM.fullmatch(line.text)
-        for sentence in _SENTENCE_END.split(item["text"] if item is not None else text):
-            if sentence.endswith("?"):
-                continue
 
-            prohibition = _PROHIBITION.match(sentence)
-            if prohibition is not None and prohibition["verb"].lower() in _PROHIBITED_VERBS.split():
-                value = sentence.rstrip(".! ")
-                found.facts.append(Fact("constraints", value, line.number, _quote(sentence)))
-            elif (path := _written_to(sentence)) is not None:
-                _add_file(path, sentence.rstrip(".! "), _Entry(line.number, sentence), found)
+def _read_sentences(lines: Iterable[Line], found: DraftFacts) -> None:
+    """Read prohibitions and outputs from the sentences of details, which stay as they are."""
+    for entry in _sentences(lines):
+        if is_prohibited(entry.text):
+            value = entry.text.rstrip(".! ")
+            found.facts.append(Fact("constraints", value, entry.line, _quote(entry.text)))
+        elif not entry.text.endswith("?") and (path := _written_to(entry.text)) is not None:
+            _add_file(path, entry.text.rstrip(".! "), entry, found)
+
+
+def _read_free_text(lines: Iterable[Line], found: DraftFacts) -> None:
+    """Read the sentences of text that no label names, and list those that say nothing certain."""
+    given = {fact.field for fact in found.facts} | {gap.field for gap in found.gaps}
+    requests: list[tuple[_Entry, str]] = []
+    for entry in _sentences(lines):
+        path = None if entry.text.endswith("?") else _written_to(entry.text)
+        readings = read_sentence(entry.text, _paths(entry.text))
+        if path is not None:
+            _add_file(path, entry.text.rstrip(".! "), entry, found)
+        for name, value in readings:
+            if name == "request":
+                requests.append((entry, value))
+                found.unread.append(Unread(entry.line, _quote(entry.text)))
+            elif name == "deliverables":
+                # A list of deliverables is complete, and a place is not one more.
+                if name not in given and path is None:
+                    _add_file(value, entry.text.rstrip(".! "), entry, found)
+            elif name == "constraints" or name not in given:
+                found.facts.append(Fact(name, value, entry.line, _quote(entry.text)))
+        if not readings and path is None and not is_greeting(entry.text):
+            found.unread.append(Unread(entry.line, _quote(entry.text)))
+
+    # Several requests are several tasks, or the steps of one: which, a person knows.
+    if len(requests) == 1 and "current_task_summary" not in given:
+        ((entry, value),) = requests
+        found.unread.remove(Unread(entry.line, _quote(entry.text)))
+        found.facts.append(Fact("current_task_summary", value, entry.line, _quote(entry.text)))
+    _ask_about_reading(found)
+
+
+def _ask_about_reading(found: DraftFacts) -> None:
+    """Ask what holds where the text wants files and says that nothing is to be written."""
+    files = [
+        fact
+        for fact in found.facts
+        if fact.field == "deliverables" and fact.value["kind"] == "file"
+    ]
+    limits = [
+        fact
+        for fact in found.facts
+        if fact.field == "constraints" and fact.value.lower().replace("-", " ") == "read only"
+    ]
+    if files and limits:
+        question = (
+            f"Line {limits[0].line} says {limits[0].value!r}, and line {files[0].line} asks for"
+            f" {files[0].value['path']}. May that file be written?"
+        )
+        found.gaps.append(Gap("constraints", question, limits[0].line, required=False))
 
 
 def _written_to(sentence: str) -> str | None:

@@ -4,7 +4,7 @@ A draft with gaps is a prompt with `{{slots}}` where something is missing, so th
 refuses it there. Nothing is invented: what `draft_facts` cannot prove is asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -20,7 +20,7 @@ from goop_mcp.protocols.agent_request.model import (
 from goop_mcp.protocols.agent_request.writing import normal_text, write_prompt
 from goop_mcp.redaction import redact, redact_structure
 from goop_mcp.services.build_request import RequestFieldsError, build_request
-from goop_mcp.services.draft_facts import DraftFacts, Fact, Gap, extract_facts
+from goop_mcp.services.draft_facts import DraftFacts, Fact, Gap, Unread, extract_facts
 from goop_mcp.services.hand_over import REQUEST_FIELDS, type_errors
 from goop_mcp.validation import pipeline
 from goop_mcp.validation.findings import counted_noun
@@ -35,6 +35,7 @@ MOST_FACTS: Final = 400
 """How many facts and questions a description may give, together."""
 
 _LISTS: Final = ("constraints", "deliverables", "depends_on", "notify_on_completion")
+_MOST_UNREAD: Final = 20
 _SHORTEST_SUMMARY, _LONGEST_SUMMARY = 10, 500
 _QUESTIONS: Final = {
     "original_intent": "What is the goal of the work as a whole?",
@@ -52,7 +53,7 @@ class Draft:
 
     `text` is the prompt, valid if and only if no gap is required, and otherwise with a slot at each
     of those; `verdict` is that of the validator in strict mode. `redactions` counts the secrets
-    that were removed.
+    that were removed. `unread` are sentences that gave no field, and stand in the prompt.
     """
 
     fields: Mapping[str, Any]
@@ -61,6 +62,7 @@ class Draft:
     text: str = field(repr=False)
     verdict: Verdict
     redactions: int = 0
+    unread: tuple[Unread, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -75,6 +77,7 @@ class Draft:
             "gaps": [gap.to_dict() for gap in self.gaps],
             "fields": dict(self.fields),
             "facts": [fact.to_dict() for fact in self.facts],
+            "unread": [each.to_dict() for each in self.unread],
             "text": self.text,
             "verdict": self.verdict.to_dict(),
             "redactions": self.redactions,
@@ -168,6 +171,7 @@ def _drafted(
         text=prompt,
         verdict=verdict,
         redactions=redactions,
+        unread=tuple(found.unread),
     )
 
 
@@ -230,12 +234,23 @@ def _missing(fields: Mapping[str, Any], found: DraftFacts) -> list[Gap]:
             for gap in gaps
         ]
 
+    if found.unread:
+        gaps.append(_about_unread(found.unread))
     if not found.acceptance and "task_details" not in asked:
         gaps.append(Gap("acceptance", _QUESTIONS["acceptance"], required=False))
     if not fields.get("target_agent") and "target_agent" not in asked:
         gaps.append(Gap("target_agent", _QUESTIONS["target_agent"], required=False))
 
     return gaps
+
+
+def _about_unread(unread: Sequence[Unread]) -> Gap:
+    """Return the sentences that gave no field as one question, which names the first of them."""
+    named = [f"line {each.line} {each.text!r}" for each in unread[:_MOST_UNREAD]]
+    more = len(unread) - len(named)
+    named += [counted_noun(more, "more sentence")] if more > 0 else []
+    question = f"Not understood, and kept in the details word for word: {'; '.join(named)}."
+    return Gap("task_details", question, unread[0].line, required=False)
 
 
 def _with_slots(fields: Mapping[str, Any], gaps: list[Gap]) -> str:
@@ -268,7 +283,10 @@ def _with_slots(fields: Mapping[str, Any], gaps: list[Gap]) -> str:
         mode=RequestMode.SPAWN,
         original_intent=text_of("original_intent"),
         current_task_summary=text_of("current_task_summary"),
-        workflow=RequestWorkflow.STANDARD,
+        workflow=next(
+            (each for each in RequestWorkflow if each == fields.get("workflow")),
+            RequestWorkflow.STANDARD,
+        ),
         task_details=text_of("task_details"),
         constraints=tuple(
             normal_text(_writable(each))

@@ -391,8 +391,9 @@ def project_status(
         resources=tuple(
             path for name, path in project.paths.items() if path in project_context.addresses(name)
         ),
-        # Where no report was recorded, there is no project anywhere yet.
-        is_elsewhere=not (project_context.writes_files or project.exists) and kept.reports > 0,
+        # Where no report and no document was recorded, there is no project anywhere yet.
+        is_elsewhere=not (project_context.writes_files or project.exists)
+        and (kept.reports > 0 or bool(project.paths)),
         round=snapshot.round,
         waiting=kept.waiting,
         claims=snapshot.claims,

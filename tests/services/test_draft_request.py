@@ -12,9 +12,14 @@ from goop_mcp.validation import pipeline
 from tests.repository import ROOT
 from tests.requirements import requirement
 
-CASES = tomllib.loads((ROOT / "tests/cases/drafts/descriptions.toml").read_text(encoding="utf-8"))[
-    "case"
-]
+
+def cases(name: str) -> list[dict[str, Any]]:
+    text = (ROOT / "tests/cases/drafts" / name).read_text(encoding="utf-8")
+    return list(tomllib.loads(text)["case"])
+
+
+REQUESTS = cases("requests.toml")
+CASES = [*cases("descriptions.toml"), *REQUESTS]
 BY_NAME = {case["name"]: case for case in CASES}
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 
@@ -38,8 +43,9 @@ def accepts(text: str) -> bool:
     ).accepted
 
 
-def test_there_are_at_least_40_descriptions() -> None:
-    assert len(CASES) >= 40
+def test_there_are_at_least_40_descriptions_and_30_requests() -> None:
+    assert len(REQUESTS) >= 30
+    assert len(CASES) >= 40 + len(REQUESTS)
     assert len(BY_NAME) == len(CASES)
 
 
@@ -59,6 +65,15 @@ def test_each_gap_is_asked_and_nothing_else_has_to_be_answered(case: dict[str, A
     assert all(gap.question.endswith(("?", ".")) for gap in draft.gaps)
 
 
+@pytest.mark.parametrize("case", REQUESTS, ids=lambda case: case["name"])
+def test_each_sentence_that_was_not_understood_is_listed_and_stays_in_the_prompt(
+    case: dict[str, Any],
+) -> None:
+    draft = drafted(case)
+    assert [each.text for each in draft.unread] == case["unread"]
+    assert all(each.text in " ".join(draft.fields["task_details"].split()) for each in draft.unread)
+
+
 @requirement("H-69")
 @each_case
 def test_a_draft_is_valid_if_and_only_if_it_has_no_gap(case: dict[str, Any]) -> None:
@@ -76,6 +91,24 @@ def test_the_place_of_a_fact_holds_what_proves_it(case: dict[str, Any]) -> None:
     for fact in drafted(case).facts:
         quote = "".join(fact.quote.partition("\\u")[0].rstrip("…").split())
         assert "".join("".join(lines[fact.line - 1 :]).split()).find(quote) >= 0
+
+
+def test_what_was_not_understood_is_one_question_that_needs_no_answer() -> None:
+    (gap,) = [
+        each
+        for each in draft_request("The page is empty.\n" * 30).gaps
+        if each.field == "task_details"
+    ]
+    assert not gap.required
+    assert gap.question.startswith("Not understood, and kept in the details word for word: line 1 ")
+    assert gap.question.endswith("; 10 more sentences.")
+
+
+def test_a_file_that_is_asked_for_and_may_not_be_written_is_asked_about() -> None:
+    draft = draft_request("Add a table to docs/a.md. Read only.")
+    assert [each.question for each in draft.gaps if each.field == "constraints"] == [
+        "Line 1 says 'Read only', and line 1 asks for docs/a.md. May that file be written?"
+    ]
 
 
 def test_answers_fill_the_gaps_and_count_instead_of_the_description() -> None:

@@ -304,7 +304,7 @@ def test_prose_comes_back_with_its_gaps_as_questions_and_then_as_a_handoff(
     assert answer is not None
     check_against_schema(asked, workshop.tools()["build_handoff"])
     questions = {gap["field"]: gap["question"] for gap in answer["gaps"] if gap["required"]}
-    assert set(questions) == {"current_task_summary", "deliverables"}
+    assert set(questions) == {"deliverables"}
     assert answer["verdict"]["verdict"] == "rejected"
     # Both halves say the same, for hosts that show only one.
     assert all(question in text_of(asked) for question in questions.values())
