@@ -233,6 +233,7 @@ def status_answer(
     """
     status = replace(status, drift=tuple(map(_called, status.drift)))
     full = status.to_dict() | ({} if run is None else {"run": run})
+    full["offers"] = list(status.parts.beginnings(for_agent=True))
     short = short_status(full)
     # Waves whose tasks the short structure leaves out are left out of the text as well, so that
     # both halves say the same.

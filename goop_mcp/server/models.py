@@ -519,6 +519,7 @@ class StatusModel(BaseModel):
 
     exists: bool = Field(description="Whether there is a .goopspec folder.")
     parts: dict[str, bool | None] = Field(description="Which are in use; null: not known.")
+    offers: list[str] = Field(default=[], description="How the others begin.")
     project: str | None = Field(description="Name of the project, or null.")
     profile: Literal["0.x", "v1"] = Field(description="Which phases and moves it has.")
     phase: str | None = Field(description="By state.json; null: it does not say.")

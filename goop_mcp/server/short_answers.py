@@ -232,6 +232,7 @@ def short_status(values: Mapping[str, Any]) -> ShortAnswer:
 
     short.drop_empty(
         "waiting_omitted",
+        "offers",
         "decisions",
         "verifications",
         "conflicts",

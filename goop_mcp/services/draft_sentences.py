@@ -42,7 +42,7 @@ _WRITING_VERBS: Final = _set_of(
 _OTHER_VERBS: Final = _set_of(
     "convert delete drop extract migrate move port remove rename replace split"
 )
-_MENDING: Final = frozenset({"correct", "fix"})
+_FIXING: Final = frozenset({"correct", "fix"})
 _DOUBTS: Final = _set_of(
     "if unless maybe perhaps possibly might probably either or instead like similar not never"
     " without whether"
@@ -243,7 +243,7 @@ def _written_file(asked: str, verb: str, paths: Sequence[str]) -> str | None:
     if len(paths) != 1 or _DOUBTS.intersection(word.lower() for word in words):
         return None
     path = paths[0]
-    if verb in _MENDING and "test" in path.lower():
+    if verb in _FIXING and "test" in path.lower():
         # A failing test is named by its file, and corrected somewhere else.
         return None
 
@@ -279,9 +279,9 @@ def _is_limit(text: str) -> bool:
 def _clauses(text: str) -> Iterator[Reading]:
     """Yield what the clauses between commas say; nothing where one of them says something else."""
     clauses = [each.strip() for each in _BETWEEN_CLAUSES.split(text)]
-    said = [each for each in clauses if each.lower() not in ("", "please")]
-    read = [reading for each in said if (reading := _read_clause(each)) is not None]
-    if len(read) == len(said):
+    given = [each for each in clauses if each.lower() not in ("", "please")]
+    read = [reading for each in given if (reading := _read_clause(each)) is not None]
+    if len(read) == len(given):
         yield from read
 
 

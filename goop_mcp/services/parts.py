@@ -17,7 +17,7 @@ from goop_mcp.workspace.project import DOCUMENTS_OF_LIFE
 __all__ = ["Parts", "parts_in_use"]
 
 # GoopSpec 1.x keeps the state in its own database.
-_SIGNS: Final = (*DOCUMENTS_OF_LIFE, GOOPSPEC_DATABASE)
+_BEGUN_BY: Final = (*DOCUMENTS_OF_LIFE, GOOPSPEC_DATABASE)
 # How each part begins, for people and for agents, which have tools and no terminal.
 _BEGINNINGS: Final = {
     "project": (
@@ -83,7 +83,7 @@ def parts_in_use(
     record only what the project wants recorded.
     """
     files = project_context.files
-    has_begun = any(is_there(files, document_path(name)) for name in _SIGNS)
+    has_begun = any(is_there(files, document_path(name)) for name in _BEGUN_BY)
     if reading is None:
         return Parts(project=has_begun, reports=are_judged, memory=False, delegation=False)
     if not project_context.writes_files:

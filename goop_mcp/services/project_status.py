@@ -169,6 +169,7 @@ class ProjectStatus:
         return {
             "exists": self.exists,
             "parts": asdict(self.parts),
+            "offers": list(self.parts.beginnings()),
             "project": self.project,
             "profile": self.profile,
             "phase": self.phase,

@@ -758,7 +758,7 @@ def test_a_person_at_a_terminal_is_asked_which_half(machine: Machine) -> None:
     assert machine.files() == before
     assert asked("1\n").code == 0
     assert not folder.exists()
-    # Who has said which is not asked.
+    # Who states which is not asked.
     assert "1 or 2?" not in asked("", "--commands").out
     assert "1 or 2?" not in asked("", "--dry-run").out
 

@@ -51,7 +51,7 @@ IN_TEXT_ONLY: Final = words(
     checkpoints findings warning warnings duplicate after missing newest profile gates reports
     disagreement disagreements choices question detail=full unnamed saved closed blocked ℹ
     does exist yet creates first or the files do show all records change updates them same memory
-    only observed must-have must-haves
+    only observed must-have must-haves use
     """
 )
 IN_STRUCTURE_ONLY: Final = words(
