@@ -32,9 +32,10 @@ _GREETING = re.compile(
 _POLITE = re.compile(
     r"(?:(?:please|(?:could|can|would) you(?: please)?|we need(?: you)? to|i need you to"
     r"|i(?: would|'d|’d) like you to|i want you to|you(?:r task is| should| have)? to|then|also)"
-    r",? )*(?P<request>.+?)(?:,? (?:please|thanks|thank you))?[.!? ]*",
+    r",? )*+",
     re.IGNORECASE,
 )
+_POLITE_ENDS: Final = (" thank you", " thanks", " please")
 _WRITING_VERBS: Final = _set_of(
     "add build correct create document edit extend fix generate implement introduce refactor"
     " rewrite update write"
@@ -191,8 +192,12 @@ def is_prohibited(text: str) -> bool:
 
 
 def _request_in(sentence: str, paths: Sequence[str]) -> list[Reading]:
-    polite = _POLITE.fullmatch(sentence.strip())
-    asked = polite["request"].strip() if polite is not None else ""
+    asked = _words_of(sentence)
+    for end in _POLITE_ENDS:
+        if asked.lower().endswith(end):
+            asked = asked[: -len(end)].rstrip(" ,")
+    polite = _POLITE.match(asked)
+    asked = asked[polite.end() :] if polite is not None else asked
     words = asked.split()
     verb = words[0].lower() if words else ""
     is_question = sentence.rstrip().endswith("?")
