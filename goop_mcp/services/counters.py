@@ -130,9 +130,7 @@ def decide_and_count(
         writing.set_counters(round=row.round, task=reply.task, values=values)
 
     if not same:
-        keep_question(
-            writing, reply.task, decision, agent=reply.agent, work=work, goes_on=goes_on
-        )
+        keep_question(writing, reply.task, decision, agent=reply.agent, work=work, goes_on=goes_on)
 
     # Replies that named no task were counted for the agent. An accepted one ends that row, too.
     progressed = changes.get("previous_rules") == []
