@@ -52,7 +52,7 @@ class ProjectPosition:
     open: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
-    next: str | None = "goop-mcp init"
+    next: str | None = None
     reports: int = 0
     waiting: tuple[str, ...] = ()
     drift: tuple[str, ...] = ()
