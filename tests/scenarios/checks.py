@@ -297,7 +297,7 @@ def without_ages(value: object) -> object:
     A model is given the calls of tools, a person the commands of a terminal.
     """
     if isinstance(value, Mapping):
-        left_out = ("seconds", "fix")
+        left_out = ("seconds", "fix", "offers")
         kept = {
             key: each for key, each in value.items() if "age" not in key and key not in left_out
         }
