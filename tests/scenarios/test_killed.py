@@ -30,7 +30,7 @@ from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.store.statistics import StatisticsFilter
 from tests.postgres import Server
 from tests.scenarios import checks
-from tests.scenarios.connecting import Transport, connecting
+from tests.scenarios.connecting import Transport, connecting, database_options, stdio
 from tests.scenarios.killed_server import Orders
 from tests.scenarios.playing import STORIES, Transcript, play
 
@@ -106,6 +106,12 @@ class Killer:
     async def __call__(
         self, player: Player, step: PlayStep, before: ProjectPosition
     ) -> ToolAnswer | None:
+        if step.name == "init" and self.connect_again is not None and self.settings.database:
+            # A server of many projects makes none in its database; a checkout does.
+            options = ("--project", str(player.folder), *database_options(self.settings))
+            async with Player(player.folder, stdio(*options)) as checkout:
+                return await checkout.call(step)
+
         number = self._place(self.recorder.points[step.name])
         if number is not None and await self._is_killed_and_done(player, step, before, number):
             return None
