@@ -16,7 +16,7 @@ class MadeDecision:
 
     `id` is the number of its confirmation, `revision` that of the request. `via` says how the
     answer came, `at` when, in ISO 8601. `ends_blocker` is False for the answer to a question about
-    all that an agent sent.
+    all that an agent sent. `asked` is what was decided, with its options.
     """
 
     id: int
@@ -27,6 +27,7 @@ class MadeDecision:
     at: str
     revision: int
     ends_blocker: bool = True
+    asked: str = ""
 
     def __str__(self) -> str:
         """Return the decision as people read it: task, answer, comment, and who decided."""
@@ -56,6 +57,8 @@ def standing_decisions(confirmed: Iterable[Confirmation]) -> tuple[MadeDecision,
             revision=each.revision,
             # What older versions decided on an agent, in parentheses, was on its one blocker.
             ends_blocker=question_key(each.subject_key) == each.subject_key,
+            # Older requests keep what the person was shown, which is cut.
+            asked=given.get("asked") or each.summary,
         )
 
     return tuple(standing.values())

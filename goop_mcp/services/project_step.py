@@ -43,8 +43,8 @@ class ProjectStep:
     `blocker` with `choice` and `comment` to decide, `outcome` (accept, accept_with_issues, reject),
     `comment` and, for a rejection, `tasks` to accept, `name` to init and start_round. `seen` is the
     digest of the blocker that a form showed, "" for one that shows no digest; None where a question
-    about it follows. decide sets `answer`, the choice in words, and `replaces`, the number of the
-    decision that it replaces.
+    about it follows. decide sets `answer`, the choice in words, `asked`, what is
+    decided with its options, and `replaces`, the number of the decision that it replaces.
     """
 
     action: str
@@ -63,6 +63,7 @@ class ProjectStep:
     name: str | None = None
     seen: str | None = None
     answer: str | None = None
+    asked: str | None = None
     replaces: int | None = None
 
     def to_json(self) -> str:

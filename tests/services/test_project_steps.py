@@ -658,6 +658,28 @@ def test_a_blocker_without_options_takes_any_text(player: Player) -> None:
     assert "keep both" in player.read("ADL.md")
 
 
+def test_a_person_replaces_what_was_decided_on_a_question(player: Player) -> None:
+    player.executing()
+    for number in range(4):
+        player.report("W1.T1", "1", status="PARTIAL", summary=f"Part {number}.")
+    player.confirmed("decide", task="W1.T1", choice="Split the task")
+    assert project_status(player.context).waiting == ()
+    refused = player.step("decide", choice="Drop it")
+    assert "W1.T1: Split the task (" in refused.message
+    assert "to replace it: --task W1.T1" in refused.message
+
+    replaced = player.confirmed("decide", task="W1.T1", choice="Drop it", comment="It is late.")
+    assert "It replaces Split the task (terminal ann" in replaced.message
+    assert "PARTIAL 4 times in a row" in player.read("ADL.md").rpartition("W1.T1:")[2]
+    assert "Decision: Split the task." in player.read("ADL.md")
+    (decided,) = project_status(player.context).decisions
+    assert decided.startswith("W1.T1: Drop it. It is late. (")
+    assert player.step("decide", task="W1.T1", choice="Drop it", comment="It is late.").status == (
+        "unchanged"
+    )
+    assert player.step("decide", task="W1.T2", choice="Drop it").status == "refused"
+
+
 def test_a_person_replaces_a_decision_and_both_stay(player: Player) -> None:
     blocked(player)
     player.confirmed("decide", task="W1.T1", choice="A", comment="For now.")

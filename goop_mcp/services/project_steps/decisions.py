@@ -1,14 +1,13 @@
 """The person's answer to a blocker."""
 
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from goop_mcp.messages.rendering import gate_blocked, notice, warning
 from goop_mcp.redaction import redact
 from goop_mcp.services.decided import MadeDecision
 from goop_mcp.services.open_questions import counters_row
-from goop_mcp.services.project_snapshot import envelope_of
 from goop_mcp.services.project_steps.choices import Choices
 from goop_mcp.services.project_steps.model import (
     MOST_OF_A_REASON,
@@ -25,11 +24,13 @@ from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.task_ids import is_report_key, normal_task_id
 from goop_mcp.workspace.file_changes import GuardedWrite
-from goop_mcp.workspace.report_index import blocker_of, names_of, work_of
+from goop_mcp.workspace.report_index import names_of
 
 __all__ = ["AskedBlocker", "decide", "decided_blockers", "open_blockers"]
 
 _SHOWN = 200
+_KEPT = 600
+_LISTED = 5
 _LEAST_SHOWN = 20
 
 
@@ -111,6 +112,7 @@ def decide(stage: Stage) -> Plan | NotDone:
             task=asked.key if step.task else None,
             choice=choice,
             answer=answer,
+            asked=excerpt(asked.text, _KEPT),
             replaces=made.id if made is not None else None,
         ),
         then=then,
@@ -160,7 +162,10 @@ def _asked_blocker(stage: Stage) -> AskedBlocker | NotDone:
 
     listed = tuple(f"{each.key}: {excerpt(each.text, _SHOWN)}" for each in blocked)
     if not blocked:
-        made = [f"{each.replaces}; to replace it: --task {each.key}" for each in decided]
+        made = [
+            f"{each}; to replace it: --task {shlex.quote(each.task)}"
+            for each in stage.snapshot.decisions[: -_LISTED - 1 : -1]
+        ]
         return NotDone(
             message=warning(
                 "\n".join(["No blocker waits for a decision.", *made]), command="goop-mcp status"
@@ -194,22 +199,13 @@ def _named(stage: Stage, blockers: Iterable[AskedBlocker]) -> list[AskedBlocker]
 
 
 def _decided_earlier(stage: Stage) -> list[AskedBlocker]:
-    """Return the blocker of the named task on which a decision was made before it was gone on."""
+    """Return what was decided on the named task: a blocker that is gone, or another question."""
     wanted = normal_task_id(stage.step.task or "")
     made = next((each for each in reversed(stage.snapshot.decisions) if each.task == wanted), None)
     if made is None:
         return []
 
-    reports = stage.reading.reports(round=stage.round)
-    of_task = (
-        each for each in reports if each.revision <= made.revision and work_of(each) == made.task
-    )
-    texts = ((each, blocker_of(each, envelope_of(each))) for each in of_task)
-    return [
-        AskedBlocker(key=made.task, text=text, revision=each.revision, replaces=made)
-        for each, text in islice(texts, 1)
-        if text is not None
-    ]
+    return [AskedBlocker(key=made.task, text=made.asked, revision=made.revision, replaces=made)]
 
 
 def _seen_before(asked: AskedBlocker) -> NotDone:
