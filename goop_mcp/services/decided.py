@@ -31,8 +31,12 @@ class MadeDecision:
 
     def __str__(self) -> str:
         """Return the decision as people read it: task, answer, comment, and who decided."""
-        comment = f". {self.comment}" if self.comment else ""
-        return f"{self.task}: {self.answer}{comment} ({self.via}, {self.at[:10]})"
+        return f"{self.task}: {self.words} ({self.via}, {self.at[:10]})"
+
+    @property
+    def words(self) -> str:
+        """The answer with its comment."""
+        return f"{self.answer}. {self.comment}" if self.comment else self.answer
 
 
 def standing_decisions(confirmed: Iterable[Confirmation]) -> tuple[MadeDecision, ...]:
@@ -94,7 +98,8 @@ def _sentence(confirmed: Confirmation) -> str | None:
             tasks = ", ".join(given.get("tasks") or ())
             what = "The result was rejected" + (f"; to do again: {tasks}" if tasks else "")
         case "accept":
-            what = f"The result was accepted ({str(given.get('outcome')).replace('_', ' ')})"
+            how = " with issues" if given.get("outcome") == "accept_with_issues" else ""
+            what = f"The result was accepted{how}"
         case "reopen_round":
             what = "The acceptance was taken back"
         case _:

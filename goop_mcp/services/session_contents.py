@@ -26,7 +26,7 @@ from goop_mcp.workspace.documents.handoff import (
 from goop_mcp.workspace.documents.status_markers import task_ids_in
 from goop_mcp.workspace.layout import ADL, READING_ORDER
 from goop_mcp.workspace.report_effects import leads_to
-from goop_mcp.workspace.report_index import claimed_checks, finishes_task
+from goop_mcp.workspace.report_index import claimed_checks, finishes_task, work_of
 
 __all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff", "fields_to_json"]
 
@@ -83,7 +83,9 @@ def compose_handoff(
     task = next((each for each in tasks if str(each.id) not in done), None)
     if not (fields.next_action or fields.next_agent or fields.next_command):
         fields = given.with_next_step(fields, done)
-    reported = _continued(reports, envelopes, done, phase=snapshot.phase)
+    reported = _after_decision(sources, task) or _continued(
+        reports, envelopes, done, phase=snapshot.phase
+    )
     next_task = _next_task(fields, task, reported, done)
 
     # A caller who names a completed task as the next action knows that work is left, so that the
@@ -98,8 +100,8 @@ def compose_handoff(
     handoff = SessionHandoff(
         generated=now,
         phase=_phase(sources),
-        completed=tuple(_completed(reports, envelopes, without=named_again)),
-        outcomes=_unique(_texts(_newest_of_each_task(reports, envelopes), "summary")),
+        completed=tuple(_completed(reports, envelopes, tasks, without=named_again)),
+        outcomes=_unique(_outcomes(reports, envelopes)),
         decisions=_unique([*snapshot.made, *_decisions(sources, envelopes)]),
         spec_locked=state.spec_locked if state is not None else None,
         wave=f"{state.current_wave}/{waves}" if state is not None and waves else None,
@@ -134,7 +136,12 @@ def compose_handoff(
         blockers=_unique(
             [*given.blockers_without(done), *(fields.blockers or snapshot.records.blockers)]
         ),
-        gotchas=_unique([*given.warnings, *(fields.warnings or _gotchas(sources))]),
+        gotchas=_unique(
+            [
+                *given.warnings,
+                *(fields.warnings or (*_failures(reports, envelopes), *_gotchas(sources))),
+            ]
+        ),
         pending_decisions=_unique(
             [
                 *sources.waiting,
@@ -278,9 +285,14 @@ def _named_task(action: str | None) -> str | None:
 
 
 def _completed(
-    reports: Sequence[StoredReport], envelopes: Sequence[_Values], *, without: str | None
+    reports: Sequence[StoredReport],
+    envelopes: Sequence[_Values],
+    planned: Sequence[BlueprintTask],
+    *,
+    without: str | None,
 ) -> Iterator[DoneTask]:
     """Yield the tasks that their last report in `reports` finishes, except the task `without`."""
+    names = {str(task.id): task.name for task in planned}
     last = {report.task_id: report for report in reports if report.task_id != without}
     for report, envelope in zip(reports, envelopes, strict=True):
         if (
@@ -288,7 +300,8 @@ def _completed(
             and last.get(report.task_id) is report
             and finishes_task(report, envelope)
         ):
-            name = " ".join(filter(None, (report.task_id, _text(envelope.get("task_name")))))
+            stated = _text(envelope.get("task_name")) or names.get(report.task_id)
+            name = " ".join(filter(None, (report.task_id, stated)))
             sha = next(iter(_texts(_parts(envelope, "artifacts", "commits"), "sha")), None)
             yield DoneTask(name, sha, tuple(claimed_checks(report, envelope)))
 
@@ -334,7 +347,8 @@ def _files_to_read(sources: SessionSources, envelopes: Sequence[_Values]) -> tup
 
 
 def _context(sources: SessionSources, envelopes: Sequence[_Values]) -> str:
-    latest = _unique(_texts(envelopes, "summary"))[-_LATEST:]
+    newest = [envelope for _, envelope in _newest_of_each_task(sources.reports, envelopes)]
+    latest = _unique(_texts(newest, "summary"))[-_LATEST:]
     facts = sources.snapshot.facts
     done = facts.total_tasks - facts.open_tasks_in_all
     tasks = f" Tasks done: {done} of {facts.total_tasks}." if facts.total_tasks else ""
@@ -351,14 +365,58 @@ def _sentence(text: str) -> str:
 
 def _newest_of_each_task(
     reports: Sequence[StoredReport], envelopes: Sequence[_Values]
-) -> list[_Values]:
-    """Return the last envelope of each task, and every one of reports without a task."""
+) -> list[tuple[StoredReport, _Values]]:
+    """Return the last report of each task and all without a task, with their envelopes."""
     last = {report.task_id: report for report in reports if report.task_id is not None}
     return [
-        envelope
+        (report, envelope)
         for report, envelope in zip(reports, envelopes, strict=True)
         if report.task_id is None or last[report.task_id] is report
     ]
+
+
+def _outcomes(reports: Sequence[StoredReport], envelopes: Sequence[_Values]) -> Iterator[str]:
+    """Yield what the newest reports say they reached; unfinished work is called so."""
+    for report, envelope in _newest_of_each_task(reports, envelopes):
+        if summary := _text(envelope.get("summary")):
+            is_open = report.task_id is not None and not finishes_task(report, envelope)
+            yield f"{report.task_id} is not done: {summary}" if is_open else summary
+
+
+def _failures(reports: Sequence[StoredReport], envelopes: Sequence[_Values]) -> Iterator[str]:
+    """Yield the checks that failed in the newest report of each task, and of agents without one."""
+    last = {report.task_id or f"({report.agent})": report for report in reports}
+    for report, envelope in zip(reports, envelopes, strict=True):
+        work = report.task_id or f"({report.agent})"
+        for check in _parts(envelope, "verification") if last[work] is report else ():
+            if check.get("passed") is False:
+                seen = _text(check.get("evidence"))
+                about = report.task_id or f"report {report.id} of {report.agent or 'an agent'}"
+                yield f"{about}: check {check.get('name')} failed" + (f": {seen}" if seen else "")
+
+
+def _after_decision(sources: SessionSources, task: BlueprintTask | None) -> _Values:
+    """Return what comes next where a person has to answer, or has answered, since the last report.
+
+    An agent that was stopped names the question as its next action, and one without progress the
+    task itself. Nothing where the question was none or the work has gone on.
+    """
+    snapshot, newest = sources.snapshot, sources.reports[-1] if sources.reports else None
+    asked = {*snapshot.records.blocked, *(each.key for each in snapshot.open_questions)}
+    key = str(task.id) if task is not None else None
+    if key in asked:
+        return {"text": f"{key} waits for a person: see Pending Decisions", "agent": "user"}
+    for made in reversed(snapshot.decisions):
+        of_task = [each for each in sources.reports if work_of(each) == made.task]
+        if not of_task or of_task[-1].revision > made.revision or task is None:
+            continue
+        if made.task == key:
+            text = f"Go on with {key} as was decided: {made.words}"
+            return {"text": text, "agent": of_task[-1].agent or task.executor}
+        if newest is of_task[-1]:
+            return {"text": task.intent, "agent": task.executor}
+
+    return {}
 
 
 def _continued(

@@ -62,6 +62,7 @@ def state_block_of(
         block = StateBlock(
             phase=phase if phase is None or phase in _AHEAD else redact(phase).text,
             round=snapshot.round.number if project.has_begun else None,
+            outcome=(snapshot.round.outcome or "").replace("_", " ") or None,
             wave=state.current_wave if state is not None else None,
             waves=waves or (state.total_waves if state is not None else None),
             done=done,

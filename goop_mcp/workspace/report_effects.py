@@ -97,7 +97,7 @@ def entry_of_report(
     return ChronicleEntry(
         time=time,
         agent=report.agent or asked or "an agent",
-        action=f"{task or 'a task'}: {status}",
+        action=f"{task or 'a report without a task'}: {status}",
         outcome=stated or ", ".join(results[:_MOST_RESULTS]) or "no summary",
         phase=phase,
         wave=_position(report.wave),

@@ -161,12 +161,15 @@ def _check_block(chronicle: str, position: ProjectPosition) -> None:
     left = [task for task in position.planned if task not in position.done]
     rows = {
         "Current Phase": position.phase,
-        "Round": position.round,
         "Tasks": f"{len(position.done)}/{len(position.planned)}" if position.planned else None,
         "Next Step": f"`{position.next}`",
     }
     shown = dict(re.findall(r"^- \*\*(.*?):\*\* (.*)$", block, re.MULTILINE))
     shown.pop("Wave", None)
+    waiting = f"{len(position.waiting) or 'nothing'} when this was written; "
+    assert shown.pop("Waiting").startswith(waiting)
+    is_closed = "" if position.is_open else " (closed: "
+    assert shown.pop("Round").startswith(f"{position.round}{is_closed}")
     assert shown == {name: str(value) for name, value in rows.items() if value is not None}
 
     listed = re.findall(r"^- (W\d+\.T\d+) .*: (\w+)$", block, re.MULTILINE)

@@ -22,6 +22,7 @@ from goop_mcp.services.project_steps.taking import STEPS
 from goop_mcp.services.session_contents import NOTHING_GIVEN
 from goop_mcp.services.session_handoff import build_session_handoff
 from goop_mcp.settings import Settings
+from goop_mcp.workspace.documents.handoff import NextTask, read_handoff
 from goop_mcp.workspace.state import ProjectState, read_state
 from tests.requirements import requirement
 from tests.services.reporting import NOW, record, report, working_in
@@ -656,6 +657,33 @@ def test_a_blocker_without_options_takes_any_text(player: Player) -> None:
     blocked(player, "RULE 4 DEVIATION: A) x, B) y?")
     player.confirmed("decide", task="W1.T1", choice="keep both")
     assert "keep both" in player.read("ADL.md")
+
+
+def next_of(player: Player) -> NextTask:
+    """Return what a session that begins now reads as its next task."""
+    built = build_session_handoff(NOTHING_GIVEN, player.context, write=False, now=NOW)
+    found = read_handoff(built.text).next_task
+    assert found is not None
+    return found
+
+
+def test_the_next_task_waits_for_a_person_and_goes_on_as_was_decided(player: Player) -> None:
+    blocked(player)
+    waits = next_of(player)
+    assert waits.task == "W1.T1 Cart (user)"
+    assert waits.action == "W1.T1 waits for a person: see Pending Decisions"
+
+    player.confirmed("decide", task="W1.T1", choice="A", comment="For now.")
+    goes_on = next_of(player)
+    assert goes_on.task == "W1.T1 Cart (goop-executor)"
+    assert goes_on.action == "Go on with W1.T1 as was decided: A) SQLite. For now."
+
+    # The decision is carried out, and what comes next is what the agent says.
+    player.report("W1.T1", "1", status="PARTIAL", next="W1.T1: the prices")
+    assert next_of(player).action == "W1.T1: the prices"
+    for number in range(3):
+        player.report("W1.T1", "1", status="PARTIAL", summary=f"Part {number}.")
+    assert next_of(player).task == "W1.T1 Cart (user)"
 
 
 def test_a_person_replaces_what_was_decided_on_a_question(player: Player) -> None:

@@ -78,8 +78,11 @@ def test_what_is_left_out_is_what_was_recorded(todo: ProjectContext) -> None:
     found = read(todo)
 
     assert (found.phase, found.spec_locked, found.wave) == ("execute", True, "2/3")
-    assert [task.name for task in found.completed] == ["W2.T1"]
-    assert found.outcomes == ("Items can be ticked off.", "Errors are not decided.")
+    assert [task.name.split()[0] for task in found.completed] == ["W2.T1"]
+    assert found.outcomes == (
+        "Items can be ticked off.",
+        "W2.T2 is not done: Errors are not decided.",
+    )
     assert found.decisions == ("Ids are ULIDs",)
     assert found.blockers == ("Nobody decided",)
     assert found.command == "/goop-execute"
@@ -94,9 +97,9 @@ def test_a_completed_task_says_which_checks_nobody_saw(todo: ProjectContext) -> 
     record(todo, report("W2.T1"))
     text = built(todo, write=False).text
 
-    assert "- ✓ W2.T1 · claimed only: check tests passed\n" in text
+    assert "- ✓ W2.T1 Tick off items · claimed only: check tests passed\n" in text
     # The mark is for the reader: the task has the same name for whoever reads the file.
-    assert [task.name for task in read_handoff(text).completed] == ["W2.T1"]
+    assert [task.name.split()[0] for task in read_handoff(text).completed] == ["W2.T1"]
 
 
 def test_a_claim_in_the_handoff_names_no_commit_of_the_task() -> None:
@@ -117,7 +120,7 @@ def test_a_task_that_is_done_is_not_named_as_the_next_one(
 
     found = read(todo)
 
-    assert [task.name for task in found.completed] == ["W2.T2", "W2.T1"]
+    assert [task.name.split()[0] for task in found.completed] == ["W2.T2", "W2.T1"]
     assert found.next_task is not None
     assert found.next_task.task == "W1.T1 Create the table (goop-executor-medium)"
     assert "W2.T2" not in (found.next_task.action or "")
@@ -131,7 +134,7 @@ def test_a_task_that_the_caller_goes_on_with_is_not_listed_as_completed(
 
     found = read(todo, next_action="W2.T2: write the errors again")
 
-    assert [task.name for task in found.completed] == ["W2.T1"]
+    assert [task.name.split()[0] for task in found.completed] == ["W2.T1"]
     assert found.next_task is not None
     assert found.next_task.task.startswith("W2.T2: write the errors again")
 
@@ -141,7 +144,7 @@ def test_what_another_agent_does_with_a_completed_task_may_come_next(todo: Proje
 
     found = read(todo, next_action="Test W2.T1", next_agent="goop-tester")
 
-    assert [task.name for task in found.completed] == ["W2.T1"]
+    assert [task.name.split()[0] for task in found.completed] == ["W2.T1"]
     assert found.next_task is not None
     assert found.next_task.task == "Test W2.T1 (goop-tester)"
 
@@ -183,9 +186,12 @@ def test_a_handoff_grows_until_a_session_has_resumed_from_it(todo: ProjectContex
     resume(todo)
     record(todo, report("W3.T1"))
 
-    assert [task.name for task in read_handoff(first.text).completed] == ["W2.T1"]
-    assert [task.name for task in read_handoff(second.text).completed] == ["W2.T1", "W2.T2"]
-    assert [task.name for task in read(todo).completed] == ["W3.T1"]
+    assert [task.name.split()[0] for task in read_handoff(first.text).completed] == ["W2.T1"]
+    assert [task.name.split()[0] for task in read_handoff(second.text).completed] == [
+        "W2.T1",
+        "W2.T2",
+    ]
+    assert [task.name.split()[0] for task in read(todo).completed] == ["W3.T1"]
 
 
 def test_a_handoff_after_a_checkpoint_has_all_that_the_checkpoint_had(
@@ -264,7 +270,15 @@ def test_a_task_with_a_failed_check_is_not_completed(todo: ProjectContext) -> No
     record(todo, report("W2.T2", passed="false"))
     found = read(todo)
 
-    assert [task.name for task in found.completed] == ["W2.T1"]
+    assert [task.name.split()[0] for task in found.completed] == ["W2.T1"]
+    assert found.gotchas[0] == "W2.T2: check tests failed: ran"
+    assert found.outcomes == ("W2.T1 went on.", "W2.T2 is not done: W2.T2 went on.")
+    # And only as long as it is the last word.
+    record(todo, report("W2.T2", summary="Errors are JSON."))
+    found = read(todo)
+    assert found.outcomes == ("W2.T1 went on.", "Errors are JSON.")
+    assert not any("check tests failed" in each for each in found.gotchas)
+    assert "W2.T2 went on" not in found.context
 
 
 def test_a_task_whose_check_shows_nothing_is_not_completed(todo: ProjectContext) -> None:

@@ -123,7 +123,7 @@ def test_a_passed_check_that_shows_nothing_is_in_the_entry() -> None:
         (
             "factory/concrete_critic_blocking.json",
             [
-                "- **Action:** a task: success",
+                "- **Action:** a report without a task: success",
                 "- **Outcome:** Architecture review found 2 BLOCKING issues",
                 "- **Results:** BLOCKING",
                 (
@@ -136,7 +136,7 @@ def test_a_passed_check_that_shows_nothing_is_in_the_entry() -> None:
         (
             "factory/concrete_questions.json",
             [
-                "- **Action:** a task: questions",
+                "- **Action:** a report without a task: questions",
                 "- **Outcome:** no summary",
                 "- **Findings:** recommended: Suggest single-session for simplicity",
                 (
@@ -164,7 +164,8 @@ def test_a_report_that_says_little_leaves_a_short_entry() -> None:
 
     assert (
         chronicle_text(entry)
-        == f"### {NOW} · an agent\n\n- **Action:** a task: no status\n- **Outcome:** no summary"
+        == f"### {NOW} · an agent\n\n- **Action:** a report without a task: no status\n"
+        "- **Outcome:** no summary"
     )
 
 

@@ -35,11 +35,10 @@ NOTES_TITLE: Final = "Notes From People"
 """The heading of each text that people added to an earlier handoff."""
 _NONE = "None"
 _CHECKLIST = (
-    "Read `.goopspec/state.json`",
-    "Read `.goopspec/PROJECT_KNOWLEDGE_BASE.md`, if it exists",
+    "Call `project_status`, or run `goop-mcp status`: where it differs, the project has gone on"
+    " since this was written, and what waits for a person stands there",
+    "Read the files to read first, and `.goopspec/PROJECT_KNOWLEDGE_BASE.md`, if it exists",
     "Search memory for the task at hand",
-    "Read `.goopspec/SPEC.md`, `.goopspec/CHRONICLE.md` and `.goopspec/BLUEPRINT.md`",
-    "Read the files to read first",
     "Run the command to run",
 )
 _CHECKLIST_OF_REPORTS = ("Search memory for the task at hand", "Read the files to read first")
@@ -107,23 +106,22 @@ class SessionHandoff:
 
 
 def handoff_text(handoff: SessionHandoff) -> str:
-    """Return the text of HANDOFF.md with every heading of the form; unknown values are "None".
+    """Return the text of HANDOFF.md, without the optional sections that have nothing to say.
 
-    Without a phase, what only the life of a project has is left out: position and command.
-
-    Each text of an agent is put on one line and cannot begin a heading, a tag, an image or an
-    envelope.
+    Without a phase, what only the life of a project has is left out: position and command. Where
+    nothing is a statement, such as no decision, the text is "None". Each text of an agent is put on
+    one line and cannot begin a heading, a tag, an image or an envelope.
     """
     head = [
         ("Generated", handoff.generated),
         *([("Phase", handoff.phase)] if handoff.phase else []),
-        ("Session", handoff.session or _NONE),
+        *([("Session", handoff.session)] if handoff.session else []),
     ]
     checklist = _CHECKLIST if handoff.phase else _CHECKLIST_OF_REPORTS
     warnings = [
         "## Warnings & Blockers",
         _section("### Active Blockers", _texts(handoff.blockers)),
-        _section("### Gotchas Discovered", _texts(handoff.gotchas)),
+        *_optional("### Gotchas Discovered", _texts(handoff.gotchas)),
         _section("### Pending Decisions", _texts(handoff.pending_decisions)),
     ]
     parts = [
@@ -131,10 +129,10 @@ def handoff_text(handoff: SessionHandoff) -> str:
             "# Session Handoff", "\n".join(f"**{name}:** {line(text)}" for name, text in head)
         ),
         _accomplished(handoff),
-        _state(handoff),
+        *_state(handoff),
         _instructions(handoff),
         "\n\n".join(warnings),
-        _section("## Memory Saved", _texts(handoff.memories)),
+        *_optional("## Memory Saved", _texts(handoff.memories)),
         _section("## Resume Checklist", "\n".join(f"- [ ] {step}" for step in checklist)),
     ]
     document = "\n\n---\n\n".join(parts) + "\n"
@@ -160,13 +158,13 @@ def _accomplished(handoff: SessionHandoff) -> str:
         [
             "## Accomplished This Session",
             _section("### Completed Tasks", _bullets(done)),
-            _section("### Key Outcomes", _texts(handoff.outcomes)),
+            *_optional("### Key Outcomes", _texts(handoff.outcomes)),
             _section("### Decisions Made", _texts(handoff.decisions)),
         ]
     )
 
 
-def _state(handoff: SessionHandoff) -> str:
+def _state(handoff: SessionHandoff) -> list[str]:
     locked = {True: "🔒 Yes", False: "🔓 No", None: "Unknown"}[handoff.spec_locked]
     rows = [
         ("Phase", handoff.phase),
@@ -181,20 +179,18 @@ def _state(handoff: SessionHandoff) -> str:
     ]
 
     position = [_section("### Workflow Position", "\n".join(table))] if handoff.phase else []
-    return "\n\n".join(
-        [
-            "## Current State",
-            *position,
-            _section(
-                "### Files Modified",
-                _bullets([f"`{code(path)}`" for path in handoff.files_modified]),
-            ),
-            _section(
-                "### Commits Made",
-                _bullets([f"`{code(each.sha)}` {line(each.subject)}" for each in handoff.commits]),
-            ),
-        ]
-    )
+    parts = [
+        *position,
+        *_optional(
+            "### Files Modified",
+            _bullets([f"`{code(path)}`" for path in handoff.files_modified]),
+        ),
+        *_optional(
+            "### Commits Made",
+            _bullets([f"`{code(each.sha)}` {line(each.subject)}" for each in handoff.commits]),
+        ),
+    ]
+    return ["\n\n".join(["## Current State", *parts])] if parts else []
 
 
 def _instructions(handoff: SessionHandoff) -> str:
@@ -232,6 +228,10 @@ def _instructions(handoff: SessionHandoff) -> str:
 
 def _section(heading: str, body: str) -> str:
     return f"{heading}\n\n{body}"
+
+
+def _optional(heading: str, body: str) -> list[str]:
+    return [] if body == _NONE else [_section(heading, body)]
 
 
 def _texts(texts: Sequence[str]) -> str:

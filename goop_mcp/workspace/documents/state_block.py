@@ -30,6 +30,7 @@ MOST_LISTED = 10
 
 _START = re.compile(r"<!-- goop:state (\d{1,18}) ([0-9a-f]{16}) -->")
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_NOW = "`goop-mcp status`, or `project_status` for an agent, shows what waits now"
 _LONGEST = 300
 # Nobody but a person can put more blocks into a chronicle, and the first few are enough to look at.
 _MOST_LOOKED_AT = 20
@@ -39,14 +40,15 @@ _MOST_LOOKED_AT = 20
 class StateBlock:
     """Where the work stands; None is unknown and left out.
 
-    `wave` counts from 1, 0 before the first. `done` is how many tasks are done; `tasks` are the
-    others, (id, name, status) in the order of the plan, with the statuses failed, blocked, open and
-    pending. `waiting` is what waits for a person, `decisions` what was decided in the
-    round, newest first.
+    `outcome` is that of a closed round. `wave` counts from 1, 0 before the first. `done` is how
+    many tasks are done; `tasks` are the others, (id, name, status) in the order of the plan, with
+    the statuses failed, blocked, open and pending. `waiting` is what waits for a person,
+    `decisions` what was decided in the round, newest first.
     """
 
     phase: str | None = None
     round: int | None = None
+    outcome: str | None = None
     wave: int | None = None
     waves: int | None = None
     done: int = 0
@@ -78,10 +80,16 @@ def state_block_text(state: StateBlock) -> str:
     total = state.done + len(state.tasks)
     rows = [
         ("Current Phase", line(state.phase) if state.phase else None),
-        ("Round", state.round),
+        (
+            "Round",
+            state.round
+            and f"{state.round}" + (f" (closed: {state.outcome})" if state.outcome else ""),
+        ),
         ("Wave", f"{state.wave or 0}/{state.waves}" if state.waves else None),
         ("Tasks", f"{state.done}/{total}" if total else None),
         ("Next Step", f"`{code(state.next_command)}`" if state.next_command else None),
+        # What runs ask, and which have stopped, changes without a change of the project.
+        ("Waiting", f"{len(state.waiting) or 'nothing'} when this was written; {_NOW}"),
     ]
     parts = ["\n".join(f"- **{name}:** {value}" for name, value in rows if value is not None)]
     lists: Sequence[tuple[str, int, Sequence[str | tuple[str, str, str]]]] = (
