@@ -244,6 +244,8 @@ def record_command(
     if done:
         decision, findings = recorded.decision, (*recorded.verdict.findings, *recorded.findings)
         page += f"\n\nDecision: {', '.join(decision.actions)}. {paragraph(decision.reason)}"
+        if recorded.waits is not None:
+            page += f"\n\nAnswer: {recorded.waits.command}"
         unverified = recorded.verdict.unverified
         page += (
             f"\n\nClaims: {unverified.sentence if unverified else tiers_in_words(recorded.claims)}."

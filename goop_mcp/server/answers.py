@@ -220,6 +220,8 @@ def recorded_answer(recorded: "RecordedReport", detail: Detail = "short") -> Cal
     # Infos are left to the structure: a reader of the text cannot act on them.
     shown = [finding for finding in recorded.findings if finding.severity is not Severity.INFO]
     lines += [*_listed("disagreement", shown), *_decision_lines(recorded.decision)]
+    if recorded.waits is not None:
+        lines.append(field("ask_with", str(recorded.waits.call)))
 
     return _detailed(lines, {**full, "trust": TRUST}, short_recorded(full), detail)
 
@@ -250,11 +252,12 @@ def status_answer(
     if gates := [f"{'✓' if gate.passed else '✗'} {gate.gate.value}" for gate in status.gates]:
         lines.append(field("gates", *gates))
     for wave in short.values["waves"]:
-        pending = [f"{each['id']} {each['name']}" for each in wave["tasks"]]
-        tasks = "; ".join(map(line, pending)) if pending else "not listed"
-        lines.append(
-            f"wave {wave['number']} {line(wave['name'])}: {wave['done']} done; tasks: {tasks}"
-        )
+        # The names of those that are done are listed above.
+        done = [each["id"] for each in wave["tasks"] if each["status"] == "done"]
+        left = [f"{each['id']} {each['name']}" for each in wave["tasks"] if each["id"] not in done]
+        tasks = f" ({', '.join(done)})" if done else ""
+        tasks += f"; left: {'; '.join(map(line, left))}" if left else ""
+        lines.append(f"wave {wave['number']} {line(wave['name'])}: {wave['done']} done{tasks}")
     if run is not None:
         lines.append(run.rstrip("\n"))
 

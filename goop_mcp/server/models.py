@@ -325,6 +325,7 @@ class RecordedModel(BaseModel):
     claims: dict[ClaimTier, int] = Field(
         default={}, description="How many claims of a recorded report rest on what."
     )
+    ask_with: str | None = Field(default=None, description="The call that asks the person.")
     written: WrittenModel = Field(description="What was written.")
     findings: list[FindingModel] = Field(
         default=[], description="Where documents, state and reports of the project disagree."

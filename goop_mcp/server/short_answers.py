@@ -212,7 +212,13 @@ def short_status(values: Mapping[str, Any]) -> ShortAnswer:
         for each in values["waiting"]
     ]
     if values["waiting"]:
-        short.rest["waiting"] = values["waiting"]
+        short.details["waiting"] = values["waiting"]
+
+    # A blocker that waits for a decision stands there, with what answers it.
+    asked = " ".join(each["summary"] for each in values["waiting"])
+    if any(each in asked for each in values["blockers"]):
+        short.rest["blockers"] = values["blockers"]
+        short.values["blockers"] = [each for each in values["blockers"] if each not in asked]
 
     short.values["waves"] = [
         {**wave, "tasks": wave["tasks"] if is_shown else []}

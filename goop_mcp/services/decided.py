@@ -4,10 +4,15 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.services.open_questions import question_key
 from goop_mcp.store.records import Confirmation
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.workflow.task_ids import is_report_key
 
 __all__ = ["MadeDecision", "made_decisions", "standing_decisions"]
+
+_SHOWN = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +36,11 @@ class MadeDecision:
 
     def __str__(self) -> str:
         """Return the decision as people read it: task, answer, comment, and who decided."""
-        return f"{self.task}: {self.words} ({self.via}, {self.at[:10]})"
+        # Only a task has a name that says what was decided.
+        is_task = self.ends_blocker and not is_report_key(self.task)
+        asked = " ".join(each.text for each in parse_deviations(self.asked)) or self.asked
+        about = "" if is_task else f"{excerpt(asked, _SHOWN)} "
+        return f"{self.task}: {about}{self.words} ({self.via}, {self.at[:10]})"
 
     @property
     def words(self) -> str:
@@ -62,7 +71,8 @@ def standing_decisions(confirmed: Iterable[Confirmation]) -> tuple[MadeDecision,
             # What older versions decided on an agent, in parentheses, was on its one blocker.
             ends_blocker=question_key(each.subject_key) == each.subject_key,
             # Older requests keep what the person was shown, which is cut.
-            asked=given.get("asked") or each.summary,
+            asked=given.get("asked")
+            or each.summary.removeprefix(f"{question_key(each.subject_key)}: "),
         )
 
     return tuple(standing.values())

@@ -282,12 +282,14 @@ class ProjectStatus:
             )
 
         waiting = [each.for_agent if for_agent else each.sentence for each in self.waiting]
+        # A blocker that waits for a decision is shown with what answers it.
+        shown = " ".join(each.summary for each in self.waiting)
 
         for title, lines in (
             ("Waiting for a Person" if for_agent else "Waiting for You", waiting),
             ("Reported Tasks", tasks),
             ("Claims", _claims(self.claims)),
-            ("Blockers", self.blockers),
+            ("Blockers", [each for each in self.blockers if each not in shown]),
             ("Decisions", self.decisions),
             ("Verifications", _verifications(self.verifications)),
             ("Drift", _drift(self)),

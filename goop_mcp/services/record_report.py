@@ -25,7 +25,7 @@ from goop_mcp.services.counters import (
     decide_and_count,
 )
 from goop_mcp.services.judgements import judgement_of
-from goop_mcp.services.open_questions import open_questions
+from goop_mcp.services.open_questions import OpenQuestion, open_questions
 from goop_mcp.services.project_context import Change, ProjectContext, Shown
 from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in, take_snapshot
 from goop_mcp.services.report_identity import Known, ReportWords, named_work, words_of
@@ -43,6 +43,7 @@ from goop_mcp.services.state_block import (
 )
 from goop_mcp.services.stop_hooks.policy import StopPolicy, read_policy
 from goop_mcp.services.unverified import NOT_ASKED, SWITCHED_OFF, with_unverified
+from goop_mcp.services.waiting import Waiting, waiting_on
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import (
     Event,
@@ -67,6 +68,7 @@ from goop_mcp.workspace.file_changes import GuardedWrite, plan_checkpoint
 from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
 from goop_mcp.workspace.report_claims import claims_of_envelope
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
+from goop_mcp.workspace.report_index import work_of
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import StatePlan, plan_state
 
@@ -152,7 +154,7 @@ class RecordedReport:
 
     Verdict and decision are without secrets; `redactions` is the number of those in the envelope.
     `findings` are contradictions between the documents, the state and the reports of the project.
-    `remarks` are messages about the files.
+    `remarks` are messages about the files. `waits` is what a person has to answer now.
     """
 
     status: Status
@@ -162,6 +164,7 @@ class RecordedReport:
     findings: tuple[Finding, ...] = ()
     remarks: tuple[str, ...] = ()
     redactions: int = 0
+    waits: Waiting | None = None
 
     @property
     def claims(self) -> dict[str, int]:
@@ -178,6 +181,7 @@ class RecordedReport:
             "decision": {
                 name: value for name, value in self.decision.to_dict().items() if name != "verdict"
             },
+            "ask_with": self.waits.call if self.waits is not None else None,
             "claims": self.claims,
             "written": self.written.to_dict(),
             "findings": [finding.to_dict() for finding in self.findings],
@@ -292,8 +296,10 @@ def record_report(
 
     if known.same is not None:
         reply = counted_reply(verdict, context, text)
-        decision = project_context.store.read(lambda reading: decide_again(reading, reply, decide))
-        return _duplicate(known.same, decision, envelope)
+        decision, questions = project_context.store.read(
+            lambda reading: (decide_again(reading, reply, decide), open_questions(reading))
+        )
+        return _duplicate(known.same, decision, envelope, questions)
 
     recording = _Recording(
         project_context,
@@ -398,29 +404,34 @@ def _not_recorded(
     # A typing error in a folder that has nothing to do with a project leaves no trace in it.
     # A database is created for the counters only where there is a project.
     counts = status == "rejected" or bool(decision.state_changes)
-    resources, shown = tuple[str, ...](), Shown()
+    resources, shown, waits = tuple[str, ...](), Shown(), None
     if counts and (project_context.store.exists() or project_context.files.exists(FOLDER)):
         reply = counted_reply(verdict, context, text)
         judgement = _judgement(decision, context, judged, now=now)
 
-        def count(writing: WriteTransaction) -> Change[tuple[Decision, tuple[str, ...]]]:
+        def count(
+            writing: WriteTransaction,
+        ) -> Change[tuple[Decision, tuple[str, ...], Waiting | None]]:
             asked = open_questions(writing)
             decided = decide_and_count(writing, reply, decide, surface=judged.surface)
+            questions = open_questions(writing)
+            asks = _waits(decided, questions)
             if status == "rejected" and judged.counts:
                 writing.add_judgement(_decided(judgement, decided))
-            if open_questions(writing) == asked:
-                return Change(answer=(decided, ()), shows=False)
+            if questions == asked:
+                return Change(answer=(decided, (), asks), shows=False)
             snapshot = snapshot_in(project_context, writing)
             if not snapshot.project.exists:
-                return Change(answer=(decided, ()), shows=False)
+                return Change(answer=(decided, (), asks), shows=False)
             return Change(
-                answer=(decided, project_context.addresses(CHRONICLE)),
+                answer=(decided, project_context.addresses(CHRONICLE), asks),
                 state_block=state_block_of(snapshot, writing),
             )
 
         # One transaction: a question that is asked is shown, also after a kill.
         try:
-            (decision, resources), shown = project_context.write(count, now=now, timeout=PATIENCE)
+            answer, shown = project_context.write(count, now=now, timeout=PATIENCE)
+            decision, resources, waits = answer
         except StoreError as error:
             _log.warning("a reply could not be counted: %s", error)
             decision = decide(context)
@@ -431,7 +442,15 @@ def _not_recorded(
         decision=decision,
         written=Written(files=shown.files, resources=resources),
         remarks=shown.remarks,
+        waits=waits,
     )
+
+
+def _waits(decision: Decision, questions: Sequence[OpenQuestion]) -> Waiting | None:
+    """Return what `decision` asks a person, the newest of the open `questions`; None if nothing."""
+    if Action.ASK_USER not in decision.actions or not questions:
+        return None
+    return waiting_on(questions[-1])
 
 
 class _Recording:
@@ -476,7 +495,9 @@ class _Recording:
         known = self.envelope.find(writing, was_seen=self.was_seen)
         if known.same is not None:
             decision = decide_again(writing, self.reply, partial(route, self.verdict))
-            return Change(answer=_duplicate(known.same, decision, self.envelope), shows=False)
+            questions = open_questions(writing)
+            same = _duplicate(known.same, decision, self.envelope, questions)
+            return Change(answer=same, shows=False)
         if self.guard is not None:
             self.guard(writing)
 
@@ -541,6 +562,7 @@ class _Recording:
             findings=shown.drift,
             remarks=(f"{known.mark[0].upper()}{known.mark[1:]}.",) if known.mark else (),
             redactions=self.envelope.redactions,
+            waits=_waits(decision, snapshot.questions),
         )
 
         return Change(
@@ -738,13 +760,20 @@ def _is_kept(decision: Decision) -> bool:
     return decision.verdict.accepted and not refused
 
 
-def _duplicate(known: StoredReport, decision: Decision, envelope: ReportWords) -> RecordedReport:
+def _duplicate(
+    known: StoredReport,
+    decision: Decision,
+    envelope: ReportWords,
+    questions: Sequence[OpenQuestion],
+) -> RecordedReport:
+    work = work_of(known)
     return RecordedReport(
         status="duplicate",
         verdict=decision.verdict,
         decision=decision,
         written=Written(revision=known.revision, report=known.id),
         redactions=envelope.redactions,
+        waits=_waits(decision, [each for each in questions if each.key == work]),
     )
 
 

@@ -14,7 +14,7 @@ from goop_mcp.store.records import StoredReport
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.commands import usual_next_of_phase
-from goop_mcp.workflow.task_ids import normal_task_id
+from goop_mcp.workflow.task_ids import is_report_key, normal_task_id
 from goop_mcp.workspace.documents.blueprint import BlueprintTask
 from goop_mcp.workspace.documents.handoff import (
     DoneTask,
@@ -26,7 +26,7 @@ from goop_mcp.workspace.documents.handoff import (
 from goop_mcp.workspace.documents.status_markers import task_ids_in
 from goop_mcp.workspace.layout import ADL, READING_ORDER
 from goop_mcp.workspace.report_effects import leads_to
-from goop_mcp.workspace.report_index import claimed_checks, finishes_task, work_of
+from goop_mcp.workspace.report_index import blocker_of, claimed_checks, finishes_task, work_of
 
 __all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff", "fields_to_json"]
 
@@ -101,7 +101,7 @@ def compose_handoff(
         generated=now,
         phase=_phase(sources),
         completed=tuple(_completed(reports, envelopes, tasks, without=named_again)),
-        outcomes=_unique(_outcomes(reports, envelopes)),
+        outcomes=_unique(_outcomes(sources, envelopes)),
         decisions=_unique([*snapshot.made, *_decisions(sources, envelopes)]),
         spec_locked=state.spec_locked if state is not None else None,
         wave=f"{state.current_wave}/{waves}" if state is not None and waves else None,
@@ -301,6 +301,8 @@ def _completed(
             and finishes_task(report, envelope)
         ):
             stated = _text(envelope.get("task_name")) or names.get(report.task_id)
+            if is_report_key(report.task_id):
+                stated = _text(envelope.get("summary"))
             name = " ".join(filter(None, (report.task_id, stated)))
             sha = next(iter(_texts(_parts(envelope, "artifacts", "commits"), "sha")), None)
             yield DoneTask(name, sha, tuple(claimed_checks(report, envelope)))
@@ -375,12 +377,19 @@ def _newest_of_each_task(
     ]
 
 
-def _outcomes(reports: Sequence[StoredReport], envelopes: Sequence[_Values]) -> Iterator[str]:
-    """Yield what the newest reports say they reached; unfinished work is called so."""
-    for report, envelope in _newest_of_each_task(reports, envelopes):
-        if summary := _text(envelope.get("summary")):
-            is_open = report.task_id is not None and not finishes_task(report, envelope)
-            yield f"{report.task_id} is not done: {summary}" if is_open else summary
+def _outcomes(sources: SessionSources, envelopes: Sequence[_Values]) -> Iterator[str]:
+    """Yield what the newest reports say they reached; unfinished work is called so.
+
+    What stopped a report without a task is no outcome once it is answered.
+    """
+    blocked = sources.snapshot.records.blocked
+    for report, envelope in _newest_of_each_task(sources.reports, envelopes):
+        work, is_open = work_of(report), not finishes_task(report, envelope)
+        stopped = report.task_id is None and blocker_of(report, envelope) is not None
+        summary = _text(envelope.get("summary"))
+        if summary and (work in blocked or not stopped):
+            is_named = is_open and (report.task_id is not None or stopped)
+            yield f"{work} is not done: {summary}" if is_named else summary
 
 
 def _failures(reports: Sequence[StoredReport], envelopes: Sequence[_Values]) -> Iterator[str]:

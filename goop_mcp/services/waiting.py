@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from goop_mcp import services
-from goop_mcp.services.open_questions import counters_row
+from goop_mcp.services.open_questions import OpenQuestion, counters_row
 from goop_mcp.services.project_snapshot import ProjectSnapshot
 from goop_mcp.services.project_step import person_command, step_from_json
 from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.store.records import Confirmation
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["Waiting", "waiting_in"]
+__all__ = ["Waiting", "waiting_in", "waiting_on"]
 
 # Of what is asked: the prompt of a task of a person and a blocker may be long.
 _SHOWN = 200
@@ -137,17 +137,26 @@ def _undecided(
             by = blocker.agent or "an agent"
             yield replace(_decision(key, blocker.text, by, blocker.at, now), is_blocker=True)
     for each in snapshot.open_questions:
-        if each.accepts and not accepts:
-            yield Waiting(
-                action="accept",
-                summary=f"Accept the result of round {snapshot.round.number}?",
-                asked_by=each.asked_by,
-                asked_at=each.asked_at,
-                seconds=_seconds(each.asked_at, now),
-                command="goop-mcp project accept --outcome accept",
-            )
-        elif not each.accepts and counters_row(each.key) not in confirmed:
-            yield _decision(each.key, each.text, each.asked_by, each.asked_at, now)
+        if not (accepts if each.accepts else counters_row(each.key) in confirmed):
+            yield waiting_on(each, round=snapshot.round.number, now=now)
+
+
+def waiting_on(
+    question: OpenQuestion, *, round: int | None = None, now: datetime | None = None
+) -> Waiting:
+    """Return how `question` of the round waits; without `now` it has been asked just now."""
+    at = question.asked_at
+    now = now or datetime.fromisoformat(at)
+    if not question.accepts:
+        return _decision(question.key, question.text, question.asked_by, at, now)
+    return Waiting(
+        action="accept",
+        summary=f"Accept the result of {f'round {round}' if round else 'the round'}?",
+        asked_by=question.asked_by,
+        asked_at=at,
+        seconds=_seconds(at, now),
+        command="goop-mcp project accept --outcome accept",
+    )
 
 
 def _decision(key: str, text: str, by: str, at: str | None, now: datetime) -> Waiting:

@@ -239,7 +239,7 @@ def test_without_the_folder_only_the_records_are_shown(tmp_path: Path, database:
     StatusModel.model_validate(status.to_dict())
     assert [
         check_message(f"{each.strip()}\n\n---\n") for each in text.split("\n---\n") if each.strip()
-    ] == [()] * 6
+    ] == [()] * 5
     assert list(tmp_path.iterdir()) == []
 
 

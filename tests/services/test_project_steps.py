@@ -686,6 +686,19 @@ def test_the_next_task_waits_for_a_person_and_goes_on_as_was_decided(player: Pla
     assert next_of(player).task == "W1.T1 Cart (user)"
 
 
+def test_a_report_that_asks_a_person_says_with_what(player: Player) -> None:
+    player.executing()
+    stopped = report("W1.T1", "BLOCKED", blockers=TWO_OPTIONS)
+    asked = record(player.context, stopped)
+    call = 'update_project(action="decide", task="W1.T1", choice="…")'
+    assert asked.to_dict()["ask_with"] == call
+    assert asked.waits is not None
+    assert asked.waits.command == "goop-mcp project decide --task W1.T1 --choice …"
+    # The same report again, while it waits; and no report of work that goes on.
+    assert record(player.context, stopped).to_dict()["ask_with"] == call
+    assert record(player.context, report("W1.T1")).to_dict()["ask_with"] is None
+
+
 def test_a_person_replaces_what_was_decided_on_a_question(player: Player) -> None:
     player.executing()
     for number in range(4):

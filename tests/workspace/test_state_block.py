@@ -109,8 +109,8 @@ def test_a_block_says_phase_round_wave_tasks_blockers_and_the_next_step() -> Non
         "- **Wave:** 1/2\n"
         "- **Tasks:** 1/3\n"
         "- **Next Step:** `/goop-execute`\n"
-        "- **Waiting:** nothing when this was written; `goop-mcp status`, or `project_status` for an"
-        " agent, shows what waits now\n"
+        "- **Waiting:** nothing when this was written; `goop-mcp status`, or `project_status` for"
+        " an agent, shows what waits now\n"
         "\n"
         "**Open Tasks:**\n"
         "\n"
@@ -186,8 +186,8 @@ def test_a_new_project_has_the_block_and_the_first_record_replaces_it(project: P
     before = project.read()
     assert block_in(before) == (
         "- **Current Phase:** idle\n- **Round:** 1\n- **Next Step:** `/goop-discuss`\n"
-        "- **Waiting:** nothing when this was written; `goop-mcp status`, or `project_status` for an"
-        " agent, shows what waits now"
+        "- **Waiting:** nothing when this was written; `goop-mcp status`, or `project_status` for"
+        " an agent, shows what waits now"
     )
 
     project.record("- **Current Phase:** plan", "one")

@@ -214,7 +214,7 @@ class Player:
 
     async def position(self) -> ProjectPosition:
         """Return where the server says the project is."""
-        return position_of((await self.ask("project_status", {})).values)
+        return position_of((await self.ask("project_status", {"detail": "full"})).values)
 
     async def _answer(
         self, context: ClientRequestContext, params: ElicitRequestParams

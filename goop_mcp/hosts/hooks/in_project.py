@@ -218,6 +218,9 @@ def _line_about(recorded: "RecordedReport") -> str | None:
     if decision.questions:
         words.append(f'question "{line(decision.questions[0].text, longest=_LONGEST_QUOTE)}"')
 
+    if recorded.waits is not None:
+        words.append(f"ask the person with {recorded.waits.call}")
+
     already = "had recorded" if recorded.status == "duplicate" else "recorded"
 
     return (
