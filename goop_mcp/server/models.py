@@ -458,7 +458,7 @@ class DatabaseModel(BaseModel):
     place: str = Field(description="Path in the project, or address without password.")
     exists: bool = Field(description="False: the first report or memory creates it.")
     files_behind: bool = Field(
-        description="Whether something recorded is not shown in the files yet."
+        default=False, description="Whether something recorded is not shown in the files yet."
     )
     resources: list[str] = Field(
         default=[], description="Documents that it shows itself, on a server that writes no files."

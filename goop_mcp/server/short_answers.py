@@ -236,6 +236,9 @@ def short_status(values: Mapping[str, Any]) -> ShortAnswer:
     for name in ("checkpoints", "database", "claims"):
         short.values[name] = _without_empty(values[name])
 
+    if not values["database"]["files_behind"]:
+        short.values["database"].pop("files_behind")
+
     short.drop_empty(
         "waiting_omitted",
         "offers",

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from msgspec import field
 
 from goop_mcp.structs import DataStruct
-from goop_mcp.validation.findings import counted_noun
 from goop_mcp.workflow.gate_names import GateName
 
 __all__ = [
@@ -267,8 +266,9 @@ def _sentence(gate: Gate, facts: GateFacts) -> str:
         if (round := facts.left_over.get(_PLAN)) is not None:
             return f"{_NO_TASKS} {_PLAN} still is the text of round {round}."
         return f"{_NO_TASKS} {_PLAN} is missing or has none."
-    sentence = gate.sentence.replace("{wave}", str(facts.open_wave))
-    return sentence.replace("{tasks} tasks", counted_noun(facts.open_tasks, "task"))
+    return gate.sentence.replace("{tasks}", str(facts.open_tasks)).replace(
+        "{wave}", str(facts.open_wave)
+    )
 
 
 def _forgivable(gate: Gate, missing: tuple[str, ...]) -> bool:
