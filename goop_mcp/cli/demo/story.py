@@ -181,7 +181,8 @@ async def hand_over(context: DemoContext) -> DemoStep:
 
 async def resume(context: DemoContext) -> DemoStep:
     async with Client(server_of(context.project)) as next_session:
-        status = StatusModel.model_validate((await _call(next_session, "project_status", {}))[1])
+        _, values = await _call(next_session, "project_status", {"detail": "full"})
+        status = StatusModel.model_validate(values)
 
     handoff = await anyio.Path(context.project, _HANDOFF).read_text(encoding="utf-8")
     instructions = handoff.partition("## Next Session Instructions\n\n")[2].partition("\n\n---")[0]
