@@ -138,8 +138,9 @@ def compose_handoff(
         ),
         gotchas=_unique(
             [
+                *_failures(reports, envelopes),
                 *given.warnings,
-                *(fields.warnings or (*_failures(reports, envelopes), *_gotchas(sources))),
+                *(fields.warnings or _gotchas(sources)),
             ]
         ),
         pending_decisions=_unique(

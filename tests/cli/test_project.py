@@ -137,7 +137,7 @@ def test_a_session_is_handed_over(tmp_path: Path) -> None:
     )
 
     assert (built.code, built.err, written.code, written.err) == (0, "", 0, "")
-    assert read_handoff(built.out).completed[0].name == "W2.T1"
+    assert read_handoff(built.out).completed[0].name == "W2.T1 Tick off items"
     assert written.out == ".goopspec/HANDOFF.md\n"
     assert read_handoff(
         (tmp_path / ".goopspec/HANDOFF.md").read_text(encoding="utf-8")

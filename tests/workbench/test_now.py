@@ -130,7 +130,7 @@ def test_each_report_without_a_task_has_a_form_of_its_own(tmp_path: Path) -> Non
         left = [form.fields["task"] for form in decision_forms(done)]
 
     assert set(forms) == {"W2.T1", first, second}
-    assert f"{first}: B) Two" in text_of(done, "#decided-title ~ details")
+    assert f"{first}: Which colour? B) Two" in text_of(done, "#decided-title ~ details")
     assert sorted(left) == sorted(forms)
     with opened(tmp_path) as project:
         assert len(project_status(project).blockers) == 2
