@@ -238,9 +238,10 @@ def short_status(values: Mapping[str, Any]) -> ShortAnswer:
 
     if not values["database"]["files_behind"]:
         short.values["database"].pop("files_behind")
+    if not values["waiting_omitted"]:
+        short.values.pop("waiting_omitted")
 
     short.drop_empty(
-        "waiting_omitted",
         "offers",
         "decisions",
         "verifications",
