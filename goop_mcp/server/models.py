@@ -519,7 +519,9 @@ class StatusModel(BaseModel):
     """How a project stands."""
 
     exists: bool = Field(description="Whether there is a .goopspec folder.")
-    parts: dict[str, bool | None] = Field(description="Which are in use; null: not known.")
+    parts: dict[str, bool | None] = Field(
+        default={}, description="Which are in use; null: not known."
+    )
     offers: list[str] = Field(default=[], description="How the others begin.")
     project: str | None = Field(description="Name of the project, or null.")
     profile: Literal["0.x", "v1"] = Field(description="Which phases and moves it has.")

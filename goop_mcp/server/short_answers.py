@@ -240,6 +240,9 @@ def short_status(values: Mapping[str, Any]) -> ShortAnswer:
         short.values["database"].pop("files_behind")
     if not values["waiting_omitted"]:
         short.values.pop("waiting_omitted")
+    # The rest of the answer shows the parts that a project has.
+    if values["parts"]["project"]:
+        short.values.pop("parts")
 
     short.drop_empty(
         "offers",

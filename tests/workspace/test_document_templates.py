@@ -16,7 +16,12 @@ from goop_mcp.workspace.document_templates import (
     read_document_template,
 )
 from goop_mcp.workspace.documents.blueprint import read_blueprint
-from goop_mcp.workspace.documents.handoff import SessionHandoff, handoff_text, read_handoff
+from goop_mcp.workspace.documents.handoff import (
+    HandoffCommit,
+    SessionHandoff,
+    handoff_text,
+    read_handoff,
+)
 from goop_mcp.workspace.documents.requirements import InterviewFacts, read_requirements
 from goop_mcp.workspace.documents.spec import read_spec
 from goop_mcp.workspace.files import ProjectFiles
@@ -75,9 +80,16 @@ def test_the_template_of_a_handoff_has_the_headings_of_a_real_one() -> None:
     text = document_template("handoff").filled(project="Todo", date=NOW)
     read = read_handoff(text)
 
-    assert HEADING.findall(text) == HEADING.findall(
-        handoff_text(SessionHandoff(generated=NOW, phase="execute"))
+    whole = SessionHandoff(
+        generated=NOW,
+        phase="execute",
+        outcomes=("The login works.",),
+        files_modified=("src/login.py",),
+        commits=(HandoffCommit("a1b2c3d", "Add the login"),),
+        gotchas=("Sessions end at midnight.",),
+        memories=("Where sessions live",),
     )
+    assert HEADING.findall(text) == HEADING.findall(handoff_text(whole))
     assert read is not None
     assert (read.generated, read.blockers) == (NOW, ())
 
