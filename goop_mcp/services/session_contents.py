@@ -414,6 +414,8 @@ def _after_decision(sources: SessionSources, task: BlueprintTask | None) -> _Val
     snapshot, newest = sources.snapshot, sources.reports[-1] if sources.reports else None
     asked = {*snapshot.records.blocked, *(each.key for each in snapshot.open_questions)}
     key = str(task.id) if task is not None else None
+    if newest is not None and newest.task_id is None and work_of(newest) in asked:
+        key = work_of(newest)
     if key in asked:
         return {"text": f"{key} waits for a person: see Pending Decisions", "agent": "user"}
     for made in reversed(snapshot.decisions):

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from msgspec import field
 
 from goop_mcp.structs import DataStruct
+from goop_mcp.validation.findings import counted_noun
 from goop_mcp.workflow.gate_names import GateName
 
 __all__ = [
@@ -196,7 +197,7 @@ _EXECUTION = Gate(
         ),
         Condition("an answer to every blocker", lambda facts: facts.active_blockers == 0),
     ),
-    sentence="Execution incomplete. {tasks} tasks remaining in Wave {wave}.",
+    sentence="Execution incomplete. {tasks} remaining in Wave {wave}.",
     command="/goop-execute",
     rule="workflow/gate-execution",
     bypasses=frozenset({Bypass.USER_SAYS_SO}),
@@ -266,9 +267,8 @@ def _sentence(gate: Gate, facts: GateFacts) -> str:
         if (round := facts.left_over.get(_PLAN)) is not None:
             return f"{_NO_TASKS} {_PLAN} still is the text of round {round}."
         return f"{_NO_TASKS} {_PLAN} is missing or has none."
-    return gate.sentence.replace("{tasks}", str(facts.open_tasks)).replace(
-        "{wave}", str(facts.open_wave)
-    )
+    tasks = counted_noun(facts.open_tasks, "task")
+    return gate.sentence.replace("{tasks}", tasks).replace("{wave}", str(facts.open_wave))
 
 
 def _forgivable(gate: Gate, missing: tuple[str, ...]) -> bool:

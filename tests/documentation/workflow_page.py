@@ -93,7 +93,7 @@ def _gate(gate: Gate) -> tuple[str, ...]:
         gate.name,
         f"`{gate.before}`" if gate.before.startswith("/") else gate.before,
         "; ".join(condition.name for condition in gate.conditions),
-        f"`{gate.sentence.replace('{tasks}', '[N]').replace('{wave}', '[M]')}`",
+        f"`{gate.sentence.replace('{tasks}', '[N] tasks').replace('{wave}', '[M]')}`",
         f"`{gate.command}`",
         ", ".join(sorted(gate.bypasses)) or "nothing",
     )

@@ -100,12 +100,12 @@ def test_gates_progress_and_blockers_are_those_of_the_reports(tmp_path: Path) ->
     assert status.blockers == ("Nobody decided",)
     assert status.gate_ahead is not None
     assert (status.gate_ahead.gate, status.next_command) == ("Execution", "/goop-execute")
-    assert status.gate_ahead.sentence == "Execution incomplete. 1 tasks remaining in Wave 1."
+    assert status.gate_ahead.sentence == "Execution incomplete. 1 task remaining in Wave 1."
     assert (status.reports, status.revision) == (3, 3)
     text = status.to_markdown()
     assert "| Spec Lock | 🔒 Locked |" in text
     assert "- ✓ Task 1.1: Create the table" in text
-    assert "✗ Execution incomplete. 1 tasks remaining in Wave 1." in text
+    assert "✗ Execution incomplete. 1 task remaining in Wave 1." in text
 
 
 def test_a_corrupt_state_is_reported_with_its_position(tmp_path: Path) -> None:

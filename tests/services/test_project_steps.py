@@ -686,6 +686,19 @@ def test_the_next_task_waits_for_a_person_and_goes_on_as_was_decided(player: Pla
     assert next_of(player).task == "W1.T1 Cart (user)"
 
 
+def test_the_next_task_waits_also_for_what_is_asked_without_a_task(player: Player) -> None:
+    player.executing()
+    untasked = report("", "BLOCKED", blockers=TWO_OPTIONS, next="Decide")
+    record(player.context, untasked.replace("<task_id></task_id>", ""))
+    waits = next_of(player)
+    assert waits.task == "W1.T1 Cart (user)"
+    assert waits.action == "report 1 waits for a person: see Pending Decisions"
+
+    player.confirmed("decide", task="report 1", choice="A")
+    assert next_of(player).task.startswith("W1.T1 Cart")
+    assert "waits" not in (next_of(player).action or "")
+
+
 def test_a_report_that_asks_a_person_says_with_what(player: Player) -> None:
     player.executing()
     stopped = report("W1.T1", "BLOCKED", blockers=TWO_OPTIONS)

@@ -318,7 +318,7 @@ def test_the_execution_gate_counts_what_is_left_in_the_first_open_wave(files: Pr
     )
     assert (
         judge_gate(GateName.EXECUTION, facts).sentence
-        == "Execution incomplete. 1 tasks remaining in Wave 2."
+        == "Execution incomplete. 1 task remaining in Wave 2."
     )
 
 
