@@ -140,8 +140,8 @@ async def test_each_report_without_a_task_keeps_its_own_blocker(
         # Both decisions stand, and each can be replaced.
         found = (await one.ask("project_status", {"detail": "full"})).values["decisions"]
         assert [each.split(" (")[0] for each in found] == [
-            f"report {second}: B) Apache",
-            f"report {first}: A) Europe",
+            f"report {second}: Which licence? B) Apache",
+            f"report {first}: Which region? A) Europe",
         ]
         assert (await decided(one, f"report {first}", "B")).status == "done"
 
