@@ -78,9 +78,10 @@ _CUT_REPLY: Final = 100_000
 # Neither space nor part of a word: what ends one text never begins a secret with the next one. In
 # ASCII, which is looked through several times as fast as other texts.
 _APART: Final = "\n\x01\n"
-# What events hold of our own: numbers, states, names of rules. All else may hold a secret.
+# What events hold of our own: numbers, states, names of rules and graphs.
 _OWN_DATA: Final = frozenset(
     {"from", "to", "owner", "host", "attempt", "way", "accepted", "seconds", "tokens", "rules"}
+    | {"graph", "retry_at", "state", "tasks"}
 )
 _JSON: Final = msgspec.json.Encoder()
 _ASCII_JSON: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
@@ -129,7 +130,6 @@ class RunChange:
         self._moving: set[str] = set()
         self._counts: tuple[dict[str, int], int] | None = None
         self._events: list[GraphEventRow] = []
-        self._may_hold_secrets = False
         self._circuits: dict[str, CircuitRow | None] = {}
 
     @property
@@ -157,7 +157,10 @@ class RunChange:
     def event(self, task: str | None, what: str, data: Mapping[str, JsonValue]) -> None:
         """Append an event; `save` writes it."""
         self._last_seq += 1
-        self._may_hold_secrets |= not data.keys() <= _OWN_DATA
+        # By value, as nearly all of them are known: the names of graphs, why a task failed.
+        others = {name: value for name, value in data.items() if name not in _OWN_DATA}
+        if others:
+            data = {**data, **map_texts(others, lambda text, _name: redact(text).text)}
         self._events.append(
             GraphEventRow(
                 run=self.run.id,
@@ -182,11 +185,9 @@ class RunChange:
                 self.run = self.run._replace(state=state, ended_at=ended)
                 self.event(None, "run", {"state": state})
 
-        # In one statement, and looked at for secrets together: there are several in each step.
-        if self._may_hold_secrets and redact(_APART.join(each.data for each in self._events)).count:
-            self._events = [e._replace(data=redact(e.data).text) for e in self._events]
+        # In one statement: there are several in each step.
         self._rows.add(*self._events)
-        self._events, self._may_hold_secrets = [], False
+        self._events = []
         self.run = self.run._replace(last_seq=self._last_seq)
         self._rows.set(self.run, was=self._was)
         self._was, self._has_moved = self.run, False

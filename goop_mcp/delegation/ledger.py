@@ -48,6 +48,7 @@ from goop_mcp.delegation.trusting import pass_graph
 from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.processes import end_program, lives
 from goop_mcp.redaction import redact
+from goop_mcp.redaction.ahead import remembering
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Message, Usage
 from goop_mcp.store.graph_rows import (
@@ -328,6 +329,12 @@ class Ledger:
             raise RunError(f"the input has more than {_LONGEST_INPUT:,} characters; shorten it")
 
         run_id = f"run-{secrets.token_hex(4)}"
+        # Before the transaction, which searches nothing: most prompts are sent as they stand here.
+        with remembering():
+            kept_input = redact(written).text
+            for step in graph.steps.values():
+                if isinstance(step, GraphTask):
+                    redact(step.prompt)
 
         def add(writing: WriteTransaction) -> RunChange:
             # The database's clock, for all times of a run: those of the machines that work on it
@@ -353,7 +360,7 @@ class Ledger:
             )
             # The input is kept for `resume` and may hold a password; the graph is a file that
             # people trusted.
-            source = GraphSource(graph=as_json(graph.to_dict()), input=redact(written).text)
+            source = GraphSource(graph=as_json(graph.to_dict()), input=kept_input)
             # In the same transaction: a crash leaves neither too many runs nor one run less.
             writing.graphs.remove_old_runs(keep=self._kept_runs)
             writing.graphs.add_run(run, source)
@@ -1101,6 +1108,8 @@ class Ledger:
         state = "input_required" if person else "failed"
         if reason == "cancelled":
             state = "cancelled"
+        # An error of a program may quote what it was started with.
+        message = excerpt(redact(message).text, 500)
 
         def write(writing: WriteTransaction) -> bool:
             row = find_task(writing, claim.row.run, claim.row.id)
@@ -1114,8 +1123,7 @@ class Ledger:
                 row,
                 state,
                 reason=reason,
-                # An error of a program may quote what it was started with.
-                message=excerpt(redact(message).text, 500),
+                message=message,
                 owner=None,
                 lease_until=None,
                 program_pid=None,

@@ -520,7 +520,7 @@ class StatusModel(BaseModel):
 
     exists: bool = Field(description="Whether there is a .goopspec folder.")
     parts: dict[str, bool | None] = Field(
-        default={}, description="Which are in use; null: not known."
+        default={}, description="In use; null: not known."
     )
     offers: list[str] = Field(default=[], description="How the others begin.")
     project: str | None = Field(description="Name of the project, or null.")
@@ -532,7 +532,7 @@ class StatusModel(BaseModel):
     )
     waiting_omitted: int = Field(default=0, ge=0, description="How many more wait.")
     spec_locked: bool | None = Field(
-        description="Whether the specification is locked; null: not known here."
+        description="Null: not known here."
     )
     interview_complete: bool | None = Field(
         description="Whether the interview is complete; null: not known here."

@@ -267,7 +267,7 @@ def test_nothing_but_a_choice_decides_on_a_blocker(
 ) -> None:
     with connect(stdio(blocked), protocol_mode, elicitation=person) as client:
         result = client.tool("update_project", **DECIDE, choice="A")
-        standing = client.tool("project_status")
+        standing = client.tool("project_status", detail="full")
 
     assert status_of(result) == status
     assert standing.structured_content is not None

@@ -17,7 +17,7 @@ from tests.server.connections import Connection, connect
 
 MOST_BYTES = 16_000
 MOST_BYTES_OF_CORE = 6_000
-MOST_BYTES_OF_ANSWERS = 6_200
+MOST_BYTES_OF_ANSWERS = 6_300
 CORE = {"validate_report", "build_report", "save_memory", "search_memory", "project_status"}
 MOST_CHARACTERS_OF_AN_ARGUMENT = 100
 
