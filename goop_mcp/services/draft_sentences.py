@@ -32,7 +32,7 @@ _GREETING = re.compile(
 _POLITE = re.compile(
     r"(?:(?:please|(?:could|can|would) you(?: please)?|we need(?: you)? to|i need you to"
     r"|i(?: would|'d|’d) like you to|i want you to|you(?:r task is| should| have)? to|then|also)"
-    r",? )*+",
+    r",? ){0,8}",
     re.IGNORECASE,
 )
 _POLITE_ENDS: Final = (" thank you", " thanks", " please")
