@@ -290,14 +290,14 @@ def check(
         opened = opened_workspace(
             project, database=database, project_id=project_id, wanted=verifies
         )
-        with opened as (folder, store), printed_to_stderr(), _progress_bar(found) as each:
+        with opened as application, printed_to_stderr(), _progress_bar(found) as each:
             outcome = check_files(
                 each,
                 protocol=protocol,
                 mode=mode,
                 expected=expect_of_project(project_folder(project), expected),
-                project=folder,
-                store=store,
+                project=application.settings.project if application else None,
+                store=application.store if application else None,
                 stdin=standard_input(),
                 rules=rules,
                 texts=texts,

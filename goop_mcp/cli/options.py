@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from goop_mcp.store.interface import Store
     from goop_mcp.validation.verdict import Verdict
 
 __all__ = [
@@ -172,18 +171,18 @@ def _name_project_above(folder: "Path", *, named: str | None) -> None:
 @contextmanager
 def opened_workspace(
     project: str | None, *, database: str | None, project_id: str | None, wanted: bool
-) -> "Iterator[tuple[Path | None, Store | None]]":
-    """Yield the project's folder and its store, both None unless `wanted`.
+) -> "Iterator[AppContext | None]":
+    """Yield the project, None unless `wanted`.
 
     The other arguments are the values of these options, None where one was not given. Raises
     SettingsError.
     """
     if not wanted:
-        yield None, None
+        yield None
         return
 
     with opened_application(project, database=database, project_id=project_id) as application:
-        yield application.settings.project, application.store
+        yield application
 
 
 def file_or_report(file: str | None, report: int | None) -> str:

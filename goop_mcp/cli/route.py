@@ -106,16 +106,16 @@ def route(
         project, database=database, project_id=project_id, wanted=in_project or verifies
     )
 
-    with opened as (folder, store), printed_to_stderr():
+    with opened as application, printed_to_stderr():
         decision = route_reply(
             text,
             context,
             protocol=protocol,
             mode=mode,
             home=home,
-            project=folder if verifies else None,
-            store=store,
-            counters=store if in_project else None,
+            project=application.settings.project if application and verifies else None,
+            store=application.store if application else None,
+            counters=application.project_context if application and in_project else None,
             rules=rules,
             why_not=why_not or NOT_ASKED,
         )

@@ -7,12 +7,13 @@ The callers of this module keep them in the database, so that no agent has to ca
 import hashlib
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from goop_mcp.errors import StoreError
+from goop_mcp import services
+from goop_mcp.errors import StoreError, WorkspaceError
 from goop_mcp.redaction import redact, redact_structure
 from goop_mcp.redaction.ahead import remembering
 from goop_mcp.routing import Decision, RoutingContext, route
@@ -20,17 +21,28 @@ from goop_mcp.routing.adapters import ADAPTERS
 from goop_mcp.routing.counting import apply_changes, of_task, with_stored
 from goop_mcp.routing.views import ReportView, RequestView
 from goop_mcp.services.judgements import judgement_of, storable
-from goop_mcp.services.open_questions import keep_question, question_key, withdraw_questions
+from goop_mcp.services.open_questions import (
+    OpenQuestion,
+    keep_question,
+    open_questions,
+    question_key,
+    withdraw_questions,
+)
 from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import NewJudgement, StoredReport
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import plain_agent_name
 from goop_mcp.workflow.task_ids import normal_task_id
+from goop_mcp.workspace.layout import CHRONICLE
 from goop_mcp.workspace.report_index import work_of
+
+if TYPE_CHECKING:
+    from goop_mcp.services.project_context import Change, ProjectContext
 
 __all__ = [
     "PATIENCE",
+    "Counted",
     "CountedReply",
     "count_reply",
     "count_turn",
@@ -61,6 +73,21 @@ class CountedReply:
     digest: str
     given: RoutingContext
     context: RoutingContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """The decision on a reply that is not recorded, and the questions that are open after it.
+
+    `files` are the documents written to show a question, `resources` their URIs where no files are
+    written, `remarks` messages about the files.
+    """
+
+    decision: Decision
+    questions: tuple[OpenQuestion, ...] = ()
+    files: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def counted_reply(
@@ -164,26 +191,73 @@ def count_reply(
     text: str,
     surface: str,
     judgement: Callable[[Decision], NewJudgement | None] = lambda _decision: None,
-) -> Decision:
+    shown_in: "Callable[[], ProjectContext]",
+    now: str,
+) -> Counted:
     """Return the decision on a reply that is not recorded by the stored counters, and count it.
 
-    `judgement` returns the row for statistics, which is added in the same transaction. If the
-    database cannot be used, the decision is that of `context` alone, and the reason is only logged.
+    `judgement` returns the row for statistics, which is added in the same transaction, as is the
+    text that shows a question to a person. Only for that `shown_in` is asked for the project with
+    its files; in a folder without a project nothing is shown. If the database cannot be used, the
+    decision is that of `context` alone, and the reason is only logged. `now` is ISO 8601 in UTC.
     """
     reply = counted_reply(verdict, context, text)
 
-    def count(writing: WriteTransaction) -> Decision:
+    def count(writing: WriteTransaction) -> Counted:
         decision = decide_and_count(writing, reply, decide, surface=surface)
         if (row := judgement(decision)) is not None:
             writing.add_judgement(row)
 
-        return decision
+        return Counted(decision=decision, questions=open_questions(writing))
+
+    def count_alone(writing: WriteTransaction) -> Counted:
+        asked = open_questions(writing)
+        counted = count(writing)
+        if counted.questions != asked:
+            raise _QuestionsChanged
+
+        return counted
 
     try:
-        return store.write(count, timeout=PATIENCE)
+        # Nearly always nothing changes that a document shows, and then no file is read.
+        try:
+            return store.write(count_alone, timeout=PATIENCE)
+        except _QuestionsChanged:
+            return _count_and_show(shown_in(), count, now=now)
     except StoreError as error:
         _log.warning("a reply could not be counted: %s", error)
-        return decide(context)
+        return Counted(decision=decide(context))
+    except WorkspaceError as error:
+        _log.warning("the files cannot show what a person has to decide: %s", error)
+        return store.write(count, timeout=PATIENCE)
+
+
+class _QuestionsChanged(Exception):  # noqa: N818 # it undoes a transaction and reports no error
+    """What a person has to decide has changed, so that it is stored with what shows it."""
+
+
+def _count_and_show(
+    project_context: "ProjectContext", count: Callable[[WriteTransaction], Counted], *, now: str
+) -> Counted:
+    """Run `count` in one transaction with the block of state that shows its questions.
+
+    A kill leaves neither or both. Raises StoreError and WorkspaceError; then nothing is counted.
+    """
+    # Loaded on use: they render documents, which most hooks never do.
+    project = services.project_context
+
+    def change(writing: WriteTransaction) -> "Change[Counted]":
+        counted = count(writing)
+        snapshot = services.project_snapshot.snapshot_in(project_context, writing)
+        if not snapshot.project.exists:
+            return project.Change(answer=counted, shows=False)
+
+        block = services.state_block.state_block_of(snapshot, writing)
+        resources = project_context.addresses(CHRONICLE)
+        return project.Change(answer=replace(counted, resources=resources), state_block=block)
+
+    counted, shown = project_context.write(change, now=now, timeout=PATIENCE)
+    return replace(counted, files=shown.files, remarks=shown.remarks)
 
 
 def count_turn(
@@ -193,11 +267,13 @@ def count_turn(
     *,
     session: str | None,
     keeps_judgement: bool,
+    shown_in: "Callable[[], ProjectContext]",
     now: str,
 ) -> None:
     """Count the reply of a turn that a hook has refused, so that repeats of it reach their rows.
 
-    Creates no database. `keeps_judgement` adds the verdict to the statistics as well.
+    Creates no database. `keeps_judgement` adds the verdict to the statistics as well. `shown_in` is
+    that of `count_reply`.
     """
     verdict = outcome.verdict
     if verdict is None or verdict.accepted or not store.exists():
@@ -220,6 +296,8 @@ def count_turn(
         text=turn.text,
         surface=judgement.surface,
         judgement=lambda _decision: judgement if keeps_judgement else None,
+        shown_in=shown_in,
+        now=now,
     )
 
 

@@ -4,13 +4,11 @@ What is acknowledged is in the database; the files of the project are derived fr
 """
 
 import json
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Literal
 
-from goop_mcp.errors import StoreError
 from goop_mcp.messages import warning
 from goop_mcp.redaction import redact_structure
 from goop_mcp.routing import Action, Decision, RoutingContext, route
@@ -19,15 +17,15 @@ from goop_mcp.routing.expecting import expectations_of
 from goop_mcp.routing.views import ReportView
 from goop_mcp.services.check_workspace import examine_in_project, verify_claims
 from goop_mcp.services.counters import (
-    PATIENCE,
+    count_reply,
     counted_reply,
     decide_again,
     decide_and_count,
 )
 from goop_mcp.services.judgements import judgement_of
 from goop_mcp.services.open_questions import OpenQuestion, open_questions
-from goop_mcp.services.project_context import Change, ProjectContext, Shown
-from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in, take_snapshot
+from goop_mcp.services.project_context import Change, ProjectContext
+from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.report_identity import Known, ReportWords, named_work, words_of
 from goop_mcp.services.round_closing import close_round
 from goop_mcp.services.route_reply import judge_reply
@@ -74,7 +72,6 @@ from goop_mcp.workspace.state_writing import StatePlan, plan_state
 
 __all__ = ["Judged", "RecordedReport", "Written", "record_report"]
 
-_log = logging.getLogger(__name__)
 _NO_FILES = (
     "no file was written, as many machines share the database, which holds documents and state"
 )
@@ -404,45 +401,30 @@ def _not_recorded(
     # A typing error in a folder that has nothing to do with a project leaves no trace in it.
     # A database is created for the counters only where there is a project.
     counts = status == "rejected" or bool(decision.state_changes)
-    resources, shown, waits = tuple[str, ...](), Shown(), None
-    if counts and (project_context.store.exists() or project_context.files.exists(FOLDER)):
-        reply = counted_reply(verdict, context, text)
-        judgement = _judgement(decision, context, judged, now=now)
+    if not counts or not (project_context.store.exists() or project_context.files.exists(FOLDER)):
+        return RecordedReport(status=status, verdict=decision.verdict, decision=decision)
 
-        def count(
-            writing: WriteTransaction,
-        ) -> Change[tuple[Decision, tuple[str, ...], Waiting | None]]:
-            asked = open_questions(writing)
-            decided = decide_and_count(writing, reply, decide, surface=judged.surface)
-            questions = open_questions(writing)
-            asks = _waits(decided, questions)
-            if status == "rejected" and judged.counts:
-                writing.add_judgement(_decided(judgement, decided))
-            if questions == asked:
-                return Change(answer=(decided, (), asks), shows=False)
-            snapshot = snapshot_in(project_context, writing)
-            if not snapshot.project.exists:
-                return Change(answer=(decided, (), asks), shows=False)
-            return Change(
-                answer=(decided, project_context.addresses(CHRONICLE), asks),
-                state_block=state_block_of(snapshot, writing),
-            )
-
-        # One transaction: a question that is asked is shown, also after a kill.
-        try:
-            answer, shown = project_context.write(count, now=now, timeout=PATIENCE)
-            decision, resources, waits = answer
-        except StoreError as error:
-            _log.warning("a reply could not be counted: %s", error)
-            decision = decide(context)
+    judgement = _judgement(decision, context, judged, now=now)
+    is_listed = status == "rejected" and judged.counts
+    counted = count_reply(
+        project_context.store,
+        verdict,
+        context,
+        decide,
+        text=text,
+        surface=judged.surface,
+        judgement=lambda decided: _decided(judgement, decided) if is_listed else None,
+        shown_in=lambda: project_context,
+        now=now,
+    )
 
     return RecordedReport(
         status=status,
-        verdict=decision.verdict,
-        decision=decision,
-        written=Written(files=shown.files, resources=resources),
-        remarks=shown.remarks,
-        waits=waits,
+        verdict=counted.decision.verdict,
+        decision=counted.decision,
+        written=Written(files=counted.files, resources=counted.resources),
+        remarks=counted.remarks,
+        waits=_waits(counted.decision, counted.questions),
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from goop_mcp import services
 from goop_mcp.errors import ContextError
+from goop_mcp.memory.times import utc_now, written
 from goop_mcp.protocols import validate
 from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.routing.expecting import expectations_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from goop_mcp.services.project_context import ProjectContext
     from goop_mcp.services.stop_hooks.judged_by import JudgedBy
     from goop_mcp.store.interface import Store
     from goop_mcp.validation.rules import Rule
@@ -37,7 +39,7 @@ def route_reply(
     project: "Path | None" = None,
     store: "Store | None" = None,
     looked: "Looked | None" = None,
-    counters: "Store | None" = None,
+    counters: "ProjectContext | None" = None,
     rules: "Sequence[Rule]" = (),
     judged_by: "JudgedBy | None" = None,
     why_not: str = NOT_ASKED,
@@ -47,10 +49,11 @@ def route_reply(
     `home` is the folder of the project that gives the profile and the names of agents. With
     `project` the claims are verified in that folder and its memory `store` first; None skips that,
     and the verdict says so.
-    `looked` receives the number of files checked so far. `counters` is the database that counts for
-    each task as `record_report` does, if it exists; None uses those of `context` alone. `rules` are
-    those of `validate`, `judged_by` is that of `expect_of_project`. `why_not` is why the caller
-    gives no `project`.
+    `looked` receives the number of files checked so far. `counters` is the project whose database
+    counts for each task as `record_report` does, if it exists, and whose CHRONICLE.md shows what a
+    person has to decide then; None uses the counters of `context` alone. `rules` are those of
+    `validate`, `judged_by` is that of `expect_of_project`. `why_not` is why the caller gives no
+    `project`.
     """
     verdict = judge_reply(
         text,
@@ -70,12 +73,20 @@ def route_reply(
         expected = expect_of_project(home, expectations_of(context), judged_by)
         if expected.profile == "v1":
             context = replace(context, profile="v1")
-    if counters is None or not counters.exists():
+    if counters is None or not counters.store.exists():
         return route(verdict, context)
 
-    return services.counters.count_reply(
-        counters, verdict, context, partial(route, verdict), text=text, surface="route"
+    counted = services.counters.count_reply(
+        counters.store,
+        verdict,
+        context,
+        partial(route, verdict),
+        text=text,
+        surface="route",
+        shown_in=lambda: counters,
+        now=written(utc_now()),
     )
+    return counted.decision
 
 
 def judge_reply(

@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.running import CASES, TERMINAL_COLUMNS, run, run_on_terminal
 from tests.requirements import requirement
+from tests.services.reporting import record, report, untrue, working_in
 from tests.workspace.true_projects import make_project
 
 EXECUTOR = str(CASES / "016_executor_complete.xml")
@@ -134,3 +135,21 @@ def test_the_reason_is_wrapped_to_the_terminal(tmp_path: Path) -> None:
     assert all(len(line) <= TERMINAL_COLUMNS for line in reason[:1])
     assert all(line.startswith("    ") for line in reason[1:])
     assert reason[-1].endswith(").")
+
+
+def test_what_the_command_leaves_to_a_person_is_shown_in_the_chronicle(tmp_path: Path) -> None:
+    (tmp_path / ".goopspec").mkdir()
+    with working_in(tmp_path) as project:
+        record(project, report("W1.T1"))
+    chronicle = tmp_path / ".goopspec" / "CHRONICLE.md"
+    before = chronicle.read_bytes()
+
+    def routed() -> str:
+        options = ("--format", "json", "--project", str(tmp_path))
+        rule: str = json.loads(run("route", "-", *options, stdin=untrue().encode()).out)["rule"]
+        return rule
+
+    assert (routed(), chronicle.read_bytes()) == ("R4", before)
+    assert routed() == "R4b"
+    waiting = chronicle.read_text(encoding="utf-8").partition("**Waiting for a Person:**")[2]
+    assert "goop-mcp project decide --task W2.T1" in waiting

@@ -13,7 +13,6 @@ from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.record_report import RecordedReport
 from goop_mcp.services.route_reply import route_reply
 from goop_mcp.store.interface import WriteTransaction
-from goop_mcp.store.opening import open_store
 from goop_mcp.validation.safe_json import JsonValue
 from tests.repository import ROOT
 from tests.requirements import requirement
@@ -228,19 +227,17 @@ def test_the_command_counts_as_record_report_does_and_no_reply_twice(
     project: ProjectContext,
 ) -> None:
     root = project.files.root
-    store = open_store(None, project=root)
 
     def routed(text: str) -> str:
-        return route_reply(text, RoutingContext(), home=root, counters=store).rule
+        return route_reply(text, RoutingContext(), home=root, counters=project).rule
 
     assert routed(report(status="FINISHED")) == "R2"
-    assert not store.exists()
+    assert not project.store.exists()
 
     assert [routed(partial(1)), record(project, partial(1)).decision.rule] == ["G7", "G7"]
     assert [routed(partial(2)), record(project, partial(2)).decision.rule] == ["G7", "G7"]
     assert [record(project, partial(3)).decision.rule, routed(partial(3))] == ["G7", "G7"]
     assert [routed(partial(4)), record(project, partial(4)).decision.rule] == ["G7c", "G7c"]
-    store.close()
 
 
 def test_of_many_long_questions_the_newest_are_kept(project: ProjectContext) -> None:

@@ -151,10 +151,6 @@ class InProject:
         `verified` states that the claims were part of the judgement. Raises GoopError when a
         rejected one could not be counted, which is only logged.
         """
-        # Most hooks only judge, and need neither the router nor what writes the documents.
-        judged = services.record_report.Judged(
-            surface="hook", number=outcome.number, ended=getattr(outcome, "ended", None)
-        )
         settings = replace(self._settings, database_seconds=_DATABASE_SECONDS_TO_RECORD)
         with AppContext(settings) as application:
             if outcome.verdict is not None and not outcome.verdict.accepted:
@@ -164,10 +160,15 @@ class InProject:
                     outcome,
                     session=session,
                     keeps_judgement=self._policy.record,
+                    shown_in=application.writing_context,
                     now=written(utc_now()),
                 )
                 return RecordOutcome()
 
+            # Most hooks only judge, and need neither the router nor what writes the documents.
+            judged = services.record_report.Judged(
+                surface="hook", number=outcome.number, ended=getattr(outcome, "ended", None)
+            )
             try:
                 recorded = services.record_report.record_report(
                     turn.text,

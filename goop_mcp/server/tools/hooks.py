@@ -186,6 +186,7 @@ class HookTools:
                     outcome,
                     session=session_id or None,
                     keeps_judgement=policy.record,
+                    shown_in=here.writing_context,
                     now=written(utc_now()),
                 )
 

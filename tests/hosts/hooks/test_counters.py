@@ -1,11 +1,15 @@
 """Hooks count rejected replies where the server counts them, if the project has a database."""
 
+import json
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from goop_mcp.services.open_questions import open_questions
 from goop_mcp.services.project_context import ProjectContext
-from tests.hosts.hooks.hooks import BAD, Host
+from tests.cli.running import run_command
+from tests.hosts.hooks.hooks import BAD, CASES, Host
 from tests.services.reporting import record, report, working_in
 
 EVENT = "SubagentStop"
@@ -14,6 +18,13 @@ WRONG_AGAIN = report(status="READY")
 LIE = report().replace(
     "<files/>", '<files><file path="src/ghost.py" action="created">x</file></files>'
 )
+
+WRITERS = {
+    "goop_mcp.services.project_context",
+    "goop_mcp.services.project_snapshot",
+    "goop_mcp.services.state_block",
+    "goop_mcp.workspace.projections",
+}
 
 
 @pytest.fixture
@@ -70,3 +81,48 @@ def test_a_hook_creates_no_database_to_count(host: Host, recording: bool) -> Non
     host.configure(record=recording)
     assert not host.send(EVENT).passed
     assert not (host.project / ".goopspec" / "goop.db").exists()
+
+
+@pytest.mark.parametrize("recording", [False, True])
+def test_what_a_hook_leaves_to_a_person_is_shown_at_once_and_other_refusals_write_no_file(
+    host: Host, project: ProjectContext, recording: bool
+) -> None:
+    host.configure(record=recording)
+    folder = host.project / ".goopspec"
+
+    def shown() -> dict[str, bytes]:
+        return {each.name: each.read_bytes() for each in folder.glob("*.md")}
+
+    before = shown()
+    assert not host.send(EVENT, last_assistant_message=LIE, prompt_id="1").passed
+    assert shown() == before
+
+    assert not host.send(EVENT, last_assistant_message=LIE, prompt_id="2").passed
+    [question] = project.store.read(open_questions)
+    assert question.key == "W2.T1"
+    waiting = shown()["CHRONICLE.md"].decode().partition("**Waiting for a Person:**")[2]
+    assert "goop-mcp project decide --task W2.T1" in waiting
+
+
+@pytest.mark.usefixtures("project")
+def test_a_hook_loads_nothing_that_writes_documents_where_nothing_is_asked(host: Host) -> None:
+    event = json.loads((CASES / "SubagentStop.json").read_text(encoding="utf-8"))
+    script = (
+        "import sys; from goop_mcp.hosts.hooks.hook import main; main(['claude-code']);"
+        " print(*sys.modules, file=sys.stderr)"
+    )
+
+    def loaded(number: int) -> set[str]:
+        changes = {"cwd": str(host.project), "last_assistant_message": LIE}
+        ended = run_command(
+            [sys.executable, "-c", script],
+            stdin=json.dumps({**event, **changes, "prompt_id": str(number)}).encode(),
+            cwd=host.project,
+            env={"CLAUDE_PROJECT_DIR": str(host.project), "CLAUDE_PLUGIN_DATA": str(host.data)},
+        )
+        assert ended.code == 0, ended.err
+        return {each for each in ended.err.split() if each in WRITERS}
+
+    assert loaded(1) == set()
+    # The second false claim asks a person, and the document shows that.
+    assert loaded(2) == WRITERS
