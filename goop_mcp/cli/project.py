@@ -176,19 +176,19 @@ project.add_command(status)
 @_REASON
 @_step
 def phase(*, phase: str, force: bool, reason: str | None) -> ProjectStep:
-    """Go to PHASE, if its gate is open: idle, discuss, plan, research, specify, execute or accept.
+    """Go to PHASE if its gate is passed: idle, discuss, plan, research, specify, execute, accept.
 
     With --force, a person confirms a move that the workflow does not have; it needs --reason.
     """
     return ProjectStep(action="start_phase", phase=phase, force=force, reason=reason)
 
 
-@project.command("skip-gate", short_help="Leave a gate open in this round.")
+@project.command("skip-gate", short_help="Skip a gate in this round.")
 @click.argument("gate", type=click.Choice(["discovery", "execution"]), metavar="GATE")
 @_REASON
 @_step
 def skip_gate(*, gate: str, reason: str | None) -> ProjectStep:
-    """Leave GATE open in this round, after a person has confirmed it.
+    """Skip GATE in this round, after a person has confirmed it.
 
     GATE is discovery or execution.
     """

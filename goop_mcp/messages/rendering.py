@@ -120,7 +120,7 @@ def no_project(*, command: str) -> str:
 
 
 def gate_passed() -> str:
-    """Return the message of a gate that is open (V-09)."""
+    """Return the message of a gate that is passed (V-09)."""
     return _message("Gate Check", templates.GATE_PASSED)
 
 

@@ -119,7 +119,7 @@ class GateResult(DataStruct, frozen=True, kw_only=True):
 
     `missing` lists the conditions that do not hold, also where it was bypassed.
 
-    `sentence` and `command` say what to do and are None when the gate is open.
+    `sentence` and `command` say what to do and are None when the gate is passed.
     """
 
     gate: GateName

@@ -31,7 +31,7 @@ from the templates by `make docs`.
 
 _SAMPLES = (
     ("A phase begins", phase_start("Plan", "Interview and blueprint")),
-    ("A gate is open", gate_passed()),
+    ("A gate is passed", gate_passed()),
     ("A gate is closed", gate_blocked("Specification not locked.", command="/goop-plan")),
     (
         "Where the work stands",

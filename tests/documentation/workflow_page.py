@@ -29,7 +29,7 @@ Staying in a phase is always allowed. A step back for rework is allowed and repo
 
 _PROGRESS = """\
 Automatic transitions are only those from specify to execute, execute to accept and accept to idle,
-each when its gate is open. The one from accept to idle resets {resets}.
+each when its gate is passed. The one from accept to idle resets {resets}.
 """
 
 _GATES = """\

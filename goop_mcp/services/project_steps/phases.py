@@ -158,7 +158,7 @@ def _not_allowed(move: Move, kind: MoveKind) -> NotDone | None:
 
 
 def skip_gate(stage: Stage) -> Plan | NotDone:
-    """Leave a gate open in this round: Discovery or Execution, never the others."""
+    """Skip a gate in this round: Discovery or Execution, never the others."""
     names = {each.value.lower(): each for each in (GateName.DISCOVERY, GateName.EXECUTION)}
     wanted = (stage.step.gate or "").lower()
     if wanted not in names:
@@ -173,7 +173,7 @@ def skip_gate(stage: Stage) -> Plan | NotDone:
     if gate.passed:
         return NotDone(message=notice("Gate Check", f"The gate {wanted} is open."), unchanged=True)
 
-    # A skipped gate stays open for the round: before the work, it would hide all that comes.
+    # A skipped gate stays skipped for the round: before the work, it would hide all that comes.
     if name is GateName.EXECUTION and stage.state.phase not in ("execute", "accept"):
         return _too_early(
             stage, "The gate execution is skipped in phase execute", missing="phase execute"
