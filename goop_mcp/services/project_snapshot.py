@@ -8,7 +8,13 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from goop_mcp.errors import WorkspaceError
-from goop_mcp.services.decided import MadeDecision, made_decisions, standing_decisions
+from goop_mcp.services.decided import (
+    MadeDecision,
+    Rejection,
+    made_decisions,
+    rejection_of,
+    standing_decisions,
+)
 from goop_mcp.services.open_questions import OpenQuestion, open_questions
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.store.interface import ReadTransaction, Store
@@ -69,8 +75,9 @@ class ProjectSnapshot:
     """The content of the folder, the present round and its recorded reports.
 
     `round` is the newest round, which may be closed. `decisions` are those on blockers that count
-    in it, `made` all decisions of the round in words, `questions` what was asked and is not
-    answered, each oldest first. `sources_on_disk` are the texts of people's documents, also of
+    in it, `questions` what was asked and is not answered, each oldest first; `made` are all
+    decisions of the round in words, newest first. `rejection` is what a person last said of the
+    result, if it was rejected. `sources_on_disk` are the texts of people's documents, also of
     those that a closed round left and that count as not written yet.
     """
 
@@ -80,6 +87,7 @@ class ProjectSnapshot:
     round_records: RoundRecords = NOTHING_CONFIRMED
     decisions: tuple[MadeDecision, ...] = ()
     made: tuple[str, ...] = ()
+    rejection: Rejection | None = None
     questions: tuple[OpenQuestion, ...] = ()
     sources_on_disk: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -233,6 +241,7 @@ def snapshot_in(project_context: ProjectContext, reading: ReadTransaction) -> Pr
         round_records=_round_records(project, report_index.newest, reading, confirmed),
         decisions=standing_decisions(confirmed),
         made=made_decisions(confirmed),
+        rejection=rejection_of(confirmed),
         questions=open_questions(reading),
         sources_on_disk=on_disk,
     )

@@ -310,8 +310,10 @@ def _completed(
 
 
 def _decisions(sources: SessionSources, envelopes: Sequence[_Values]) -> Iterator[str]:
-    yield from (memory.title for memory in sources.memories if memory.type == "decision")
-    for envelope in envelopes:
+    """Yield the decisions in memories, then those in reports, each newest first."""
+    newest_first = reversed(sources.memories)
+    yield from (memory.title for memory in newest_first if memory.type == "decision")
+    for envelope in reversed(envelopes):
         yield from _texts(
             [each for each in _parts(envelope, "memory") if each.get("type") == "decision"], "title"
         )
@@ -428,7 +430,29 @@ def _after_decision(sources: SessionSources, task: BlueprintTask | None) -> _Val
         if newest is of_task[-1]:
             return {"text": task.intent, "agent": task.executor}
 
-    return {}
+    return _after_rejection(sources, task)
+
+
+def _after_rejection(sources: SessionSources, task: BlueprintTask | None) -> _Values:
+    """Return that work is done again as the result was rejected, with the words of the person.
+
+    Nothing where work was reported since, or `task` is none of those to do again.
+    """
+    rejection, snapshot = sources.snapshot.rejection, sources.snapshot
+    if rejection is None or snapshot.phase != "execute":
+        return {}
+    key = str(task.id) if task is not None else None
+    later = [each for each in sources.reports if each.revision > rejection.revision]
+    if rejection.tasks:
+        is_over = key not in rejection.tasks or key in map(work_of, later)
+    else:
+        is_over = bool(later)
+    if is_over:
+        return {}
+    what = f"Do {key} again" if rejection.tasks else "Correct the result, and verify it once more"
+    why = f": {rejection.why}" if rejection.why else ""
+    agent = task.executor if task is not None else None
+    return {"text": f"{what}, as it was rejected{why}", "agent": agent}
 
 
 def _continued(

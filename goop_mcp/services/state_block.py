@@ -69,7 +69,7 @@ def state_block_of(
             tasks=_searched(tasks, MOST_TASKS),
             blockers=_searched(snapshot.records.blockers, MOST_LISTED),
             waiting=_searched(notes, MOST_LISTED),
-            decisions=_searched(snapshot.made[::-1], MOST_LISTED),
+            decisions=_searched(snapshot.made, MOST_LISTED),
             next_command=None if is_elsewhere else next_command(project, ahead),
         )
 
@@ -84,7 +84,7 @@ def search_ahead_of_block(snapshot: ProjectSnapshot, task: str | None) -> None:
         _searched(tasks, MOST_TASKS + 1)
         _searched([(task or "", "", "")], 1)
         _searched(snapshot.records.blockers, MOST_LISTED + 1)
-        _searched(snapshot.made[::-1], MOST_LISTED)
+        _searched(snapshot.made, MOST_LISTED)
 
 
 def _tasks(snapshot: ProjectSnapshot) -> tuple[int, list[_Task]]:

@@ -752,14 +752,17 @@ def test_a_person_replaces_a_decision_and_both_stay(player: Player) -> None:
     assert "Decision: B) PostgreSQL (recommended). It replaces A) SQLite (terminal ann" in log
     assert player.read("CHRONICLE.md").count("decision for W1.T1") == 2
     # The newest one counts, wherever decisions are shown.
-    shown = "W1.T1: B) PostgreSQL (recommended) (terminal ann, 2026-01-20)"
+    shown = (
+        "W1.T1: B) PostgreSQL (recommended) (terminal ann, 2026-01-20;"
+        " replaces A) SQLite of 2026-01-20)"
+    )
     status = project_status(player.context)
     assert (status.decisions, status.blockers) == ((shown,), ())
     assert status.to_dict()["decisions"] == [shown]
     assert shown in status.to_markdown()
     built = build_session_handoff(NOTHING_GIVEN, player.context, write=True, now=NOW)
     assert shown in built.text
-    assert "A) SQLite" not in built.text
+    assert built.text.count("A) SQLite") == 1
     assert player.drift() == []
 
     # Also once the task has gone on with it.
@@ -891,6 +894,10 @@ def test_a_rejected_round_is_done_again_and_verified_again(player: Player) -> No
     assert rejected.phase == "execute"
     standing = {task.id: task.status for task in project_status(player.context).tasks}
     assert standing["W2.T1"] == "pending"
+    again = next_of(player)
+    assert again.task is not None
+    assert again.task.startswith("W2.T1 ")
+    assert again.action == "Do W2.T1 again, as it was rejected: no VAT"
 
     player.report("W2.T1", "2", summary="VAT is on the receipt.")
     assert project_status(player.context).phase == "accept"
@@ -899,6 +906,38 @@ def test_a_rejected_round_is_done_again_and_verified_again(player: Player) -> No
     player.verify()
     player.confirmed("accept", outcome="accept-with-issues")
     assert project_status(player.context).phase == "idle"
+
+
+def test_why_a_round_was_rejected_is_what_comes_next_until_work_is_reported(player: Player) -> None:
+    player.accepting()
+    player.confirmed("accept", outcome="reject", comment="The receipt has no VAT.")
+    again = next_of(player)
+    expected = "Correct the result, and verify it once more, as it was rejected: The receipt"
+    assert again.task == f"{expected} has no VAT."
+
+    player.report("W1.T1", "1", status="PARTIAL", next="W1.T1: the rates")
+    assert next_of(player).action == "W1.T1: the rates"
+
+
+def test_a_decision_that_replaces_one_says_so_and_the_newest_stands_first(player: Player) -> None:
+    blocked(player)
+    player.confirmed("decide", task="W1.T1", choice="A", comment="For now.")
+    player.confirmed("decide", task="W1.T1", choice="B")
+    player.write(
+        "SPEC.md", player.read("SPEC.md").replace("## Must-Haves", "Twice.\n\n## Must-Haves")
+    )
+    player.confirmed("amend_spec", reason="gift cards count")
+
+    built = build_session_handoff(NOTHING_GIVEN, player.context, write=False, now=NOW)
+    decisions = read_handoff(built.text).decisions
+    assert "SPEC.md was amended: gift cards count" in decisions[0]
+    assert decisions[1].startswith("W1.T1: B) ")
+    assert "; replaces A) SQLite of 20" in decisions[1]
+    block = player.read("CHRONICLE.md").partition("**Decisions Made:**")[2]
+    assert block.index("gift cards count") < block.index("replaces A) SQLite")
+    # A log keeps what was decided then; the later entry says what it replaces.
+    log = player.read("ADL.md")
+    assert log.index("Decision: A) SQLite. For now.") < log.index("It replaces A) SQLite (")
 
 
 def test_an_acceptance_is_taken_back(player: Player) -> None:
