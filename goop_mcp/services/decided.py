@@ -102,7 +102,7 @@ def made_decisions(confirmed: Iterable[Confirmation]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """A person's rejection of the result: the tasks to do again, and why, "" if nothing is said.
+    """A person's rejection of the result: the tasks to do again, and why, "" if nothing is stated.
 
     `revision` is that of the request.
     """

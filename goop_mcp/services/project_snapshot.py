@@ -76,7 +76,7 @@ class ProjectSnapshot:
 
     `round` is the newest round, which may be closed. `decisions` are those on blockers that count
     in it, `questions` what was asked and is not answered, each oldest first; `made` are all
-    decisions of the round in words, newest first. `rejection` is what a person last said of the
+    decisions of the round in words, newest first. `rejection` is what a person last stated of the
     result, if it was rejected. `sources_on_disk` are the texts of people's documents, also of
     those that a closed round left and that count as not written yet.
     """
