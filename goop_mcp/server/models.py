@@ -519,9 +519,7 @@ class StatusModel(BaseModel):
     """How a project stands."""
 
     exists: bool = Field(description="Whether there is a .goopspec folder.")
-    parts: dict[str, bool | None] = Field(
-        default={}, description="In use; null: not known."
-    )
+    parts: dict[str, bool | None] = Field(default={}, description="In use; null: not known.")
     offers: list[str] = Field(default=[], description="How the others begin.")
     project: str | None = Field(description="Name of the project, or null.")
     profile: Literal["0.x", "v1"] = Field(description="Which phases and moves it has.")
@@ -531,9 +529,7 @@ class StatusModel(BaseModel):
         default=[], description="What waits for a person, oldest first."
     )
     waiting_omitted: int = Field(default=0, ge=0, description="How many more wait.")
-    spec_locked: bool | None = Field(
-        description="Null: not known here."
-    )
+    spec_locked: bool | None = Field(description="Null: not known here.")
     interview_complete: bool | None = Field(
         description="Whether the interview is complete; null: not known here."
     )

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -34,7 +34,7 @@ class Waiting:
 
     id: int = 0
     action: str
-    summary: str
+    summary: str = field(repr=False)
     asked_by: str
     asked_at: str
     seconds: int
