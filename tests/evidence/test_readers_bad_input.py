@@ -10,6 +10,7 @@ import pytest
 from goop_mcp.evidence.activity import ENTRIES, AgentActivity
 from goop_mcp.evidence.readers.claude_code import holds_report, read_claude_code
 from goop_mcp.evidence.readers.codex import ends_with_report, is_rollout, read_codex
+from goop_mcp.evidence.readers.last_messages import in_claude_code
 from goop_mcp.evidence.readers.opencode import read_opencode, read_opencode_export
 from tests.evidence.recorded import RECORDED, Recorded, recorded
 from tests.growth import assert_linear
@@ -289,6 +290,42 @@ def test_a_summary_of_the_conversation_begins_no_task() -> None:
     assert [each.current for each in activity.commands] == [True, True]
 
 
+def test_a_call_that_a_summary_of_the_conversation_cut_off_has_an_unknown_outcome() -> None:
+    lines = lines_of()
+    summary = user("This session continues another one.", isCompactSummary=True)
+    lines[20:20] = [calling("Bash", {"command": "pytest -q"}, "cut"), summary]
+    activity = read(lines)
+    assert activity.complete
+    assert statuses(activity) == [1, None, 0]
+
+
+def test_a_result_that_stands_before_its_call_leaves_its_outcome_unknown() -> None:
+    lines = lines_of()
+    lines[-1:-1] = [answered("ok", "early"), calling("Edit", {"file_path": "/a.py"}, "early")]
+    activity = read(lines)
+    assert activity.complete
+    assert activity.files[-1].path == "/a.py"
+    assert activity.files[-1].ok is None
+
+
+def test_two_objects_in_one_line_are_both_read() -> None:
+    whole = read(lines_of())
+    text = "".join(f"{json.dumps(line)}\n" for line in lines_of()).encode()
+    # A host that was ended wrote no line feed, and the next one wrote on.
+    joined = text.replace(b"\n", b"", 12)
+    assert joined.count(b"\n") == text.count(b"\n") - 12
+    activity = read_claude_code(joined, report=BASE.report)
+    assert activity.complete
+    assert statuses(activity) == statuses(whole) == [1, 0]
+    (message,) = in_claude_code(joined)
+    assert message.text == BASE.report
+
+    # Half of an object stays damaged, and a text may hold the same characters.
+    assert "damaged" in read_claude_code(b'{"type":"us' + joined, report=BASE.report).why_incomplete
+    odd = [*lines_of()[:-1], calling("Bash", {"command": 'echo "}{"}{'}), lines_of()[-1]]
+    assert [each.line for each in read(odd).commands][-1] == 'echo "}{"}{'
+
+
 def test_a_clock_that_jumps_changes_no_order() -> None:
     lines = lines_of()
     for line, second in zip(lines, range(len(lines), 0, -1), strict=True):
@@ -430,8 +467,9 @@ def _filled(kind: Callable[[int], bytes], size: int) -> bytes:
         lambda n: json.dumps(calling("Bash", {"command": "x"}, f"t{n}")).encode() + b"\n",
         lambda n: json.dumps(user("again", n=n)).encode() + b"\n",
         lambda _: b'{"type":"user","message":{"content":"<task-notification>"}}\n',
+        lambda _: b'{"type":"user"}',
     ],
-    ids=["users", "blank", "empty", "calls", "tasks", "notices"],
+    ids=["users", "blank", "empty", "calls", "tasks", "notices", "one line"],
 )
 def test_a_hostile_transcript_takes_time_in_proportion_to_its_size(
     kind: Callable[[int], bytes],
@@ -494,7 +532,18 @@ def test_a_rollout_without_outcomes_or_with_impossible_ones_knows_no_status() ->
             if each["payload"].get("item", {}).get("type") != "CommandExecution"
         ]
 
-    assert {each.status for each in rollout(without_items).commands} == {None}
+    # The host gave the status to the model as well, in lines that a command cannot write.
+    assert [each.status for each in rollout(without_items).commands] == [
+        each.status for each in rollout(lambda _: None).commands
+    ]
+
+    def without_any(lines: list[Line]) -> None:
+        without_items(lines)
+        for each in lines:
+            if each["payload"].get("type") == "function_call_output":
+                each["payload"]["output"] = "Process exited with code 0\nExit code: 0"
+
+    assert {each.status for each in rollout(without_any).commands} == {None}
 
     for status in (-1, 124, 137, 300, True, "1", 1e9, None):
 

@@ -57,9 +57,11 @@ class ActivityBuilder:
     def _add(self, call: str, *entries: _Entry) -> None:
         # Hosts give each call an id of its own. A repeated one would let the outcome of a later
         # command change an earlier one, so that it gets another key.
-        key = call if call not in self._entries else f"{call}\n{self._position}"
+        key = call if not self._entries.get(call) else f"{call}\n{self._position}"
+        # A host may write a result before its call; the outcome stays unknown then.
+        if call not in self._entries:
+            self._unanswered.add(call)
         self._entries[key] = list(entries)
-        self._unanswered.add(call)
 
     def reserve_position(self) -> int:
         """Return the next position, for an entry that is added later and belongs here."""
@@ -160,6 +162,10 @@ class ActivityBuilder:
     def note_end(self, call: str) -> None:
         """Note that the host says how a call ended; one that is not listed may be any work."""
         self._ended_unseen = self._ended_unseen or call not in self._entries
+
+    def leave_unanswered(self) -> None:
+        """Take the outcome of the calls that have none as unknown: the host cut them off."""
+        self._unanswered.clear()
 
     def begin_task(self) -> None:
         """Count all entries so far as those of an earlier task."""

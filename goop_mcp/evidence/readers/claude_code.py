@@ -6,7 +6,7 @@ lie between them, so that bytes are searched before JSON is parsed.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -29,6 +29,7 @@ __all__ = [
     "holds_report",
     "parse_line",
     "read_claude_code",
+    "separated",
 ]
 
 HOST: Final = "claude-code"
@@ -84,6 +85,9 @@ _BLOCKS: Final[Mapping[str, frozenset[str]]] = {
 # The host writes JSON without blanks; only where others wrote it again must both be looked for.
 _SPACED: Final = b'"type": "'
 _PARENT: Final = b"parentUuid"
+# Between two objects in one line.
+_JOINED: Final = b'}{"'
+_DECODER: Final = json.JSONDecoder()
 _OF_TOOL_HOOK: Final = b"ToolUse"
 
 
@@ -244,10 +248,7 @@ def _read_lines(content: bytes, *, from_start: bool) -> _Transcript:
     problem = ""
     spaced = _SPACED in content
 
-    for number, raw in enumerate(raw_lines[first:], first + 1):
-        text = raw.rstrip()
-        if not text:
-            continue
+    for number, text in _whole_lines(raw_lines[first:], first + 1, joined=_JOINED in content):
         if not (text.startswith(b"{") and text.endswith(b"}")):
             problem = problem or f"line {number} of the transcript is damaged"
             continue
@@ -277,16 +278,47 @@ def _read_lines(content: bytes, *, from_start: bool) -> _Transcript:
     return _Transcript(lines, unknown, problem)
 
 
+def _whole_lines(
+    raw_lines: Iterable[bytes], first: int, *, joined: bool
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not empty, with their numbers; with `joined` two may be in one."""
+    for number, raw in enumerate(raw_lines, first):
+        text = raw.rstrip()
+        if not text:
+            continue
+        for each in separated(text) if joined else (text,):
+            yield number, each
+
+
+def separated(text: bytes) -> Sequence[bytes]:
+    """Return the objects in a line: a host that was ended leaves one without its line feed."""
+    if _JOINED not in text:
+        return (text,)
+
+    found: list[bytes] = []
+    line, at = text.decode("utf-8", "surrogateescape"), 0
+    try:
+        while at < len(line):
+            _, end = _DECODER.raw_decode(line, at)
+            found.append(line[at:end].encode("utf-8", "surrogateescape"))
+            at = end
+    except (ValueError, RecursionError):
+        return (text,)
+
+    return found
+
+
 def _continues_another(content: bytes) -> bool:
     """Return whether the first line that may have a line before it has one, which is missing."""
     key, at = _PARENT.decode(), 0
     while (at := content.find(_PARENT, at)) >= 0:
         start = content.rfind(b"\n", 0, at) + 1
         at = content.find(b"\n", at)
-        line = parse_line(0, content[start:at] if at >= 0 else content[start:])
-        # A text may hold the word as well.
-        if line is not None and key in line.value:
-            return isinstance(line.value[key], str)
+        for each in separated(content[start:at] if at >= 0 else content[start:]):
+            line = parse_line(0, each)
+            # A text may hold the word as well.
+            if line is not None and key in line.value:
+                return isinstance(line.value[key], str)
         if at < 0:
             break
 
@@ -390,6 +422,9 @@ def _read_line(builder: ActivityBuilder, line: Line, outputs: Outputs | None) ->
                 _read_call(builder, block, line)
         return False
 
+    if line.value.get("isCompactSummary") is True:
+        # A conversation may be summarised while a call runs, whose result is then never written.
+        builder.leave_unanswered()
     if is_of_hook(line.value.get("attachment")):
         builder.add_of_others("hook", line.number)
     elif starts_command_of_person(text_of(line.content)):

@@ -2,7 +2,8 @@
 
 The model's calls (`response_item`) give the order, the host's own items (`item_completed`) the
 outcome: a command is one of them once it has ended, also one that went on in the background. Both
-carry the id of the call. A patch in a shell line is a change of files there and no command.
+carry the id of the call. A patch in a shell line is a change of files there and no command. Earlier
+versions are read as well (`codex_outcomes`).
 """
 
 import json
@@ -14,6 +15,7 @@ import msgspec
 from goop_mcp.evidence.activity import AgentActivity, FileAction
 from goop_mcp.evidence.readers.blocks import text_at, text_of
 from goop_mcp.evidence.readers.building import ActivityBuilder
+from goop_mcp.evidence.readers.codex_outcomes import CUT, ENDS, item_of_end, item_of_output
 from goop_mcp.evidence.readers.others import starts_command_of_person
 from goop_mcp.evidence.readers.unknown_shapes import may_hide_work
 from goop_mcp.validation.feedback import OPENING
@@ -38,13 +40,13 @@ _SHOWN = 50
 # Long instructions and snapshots of the host lie between the lines that count.
 _COUNTED: Final = frozenset({"item_completed", "session_meta", "compacted"}) | frozenset(
     {"message", "function_call", "custom_tool_call", "local_shell_call"}
-    | {"function_call_output", "custom_tool_call_output"}
+    | {"function_call_output", "custom_tool_call_output", "user_message", *ENDS}
 )
 # Lines that show no work, or of work that stands in other lines as well. Others are searched
 # (`unknown_shapes`).
 _HARMLESS: Final = frozenset(
     {"agent_message", "reasoning", "task_complete", "task_started", "thread_settings_applied"}
-    | {"token_count", "token_usage_record", "turn_context", "user_message", "world_state"}
+    | {"token_count", "token_usage_record", "turn_context", "world_state"}
 )
 # What the host itself completes, which no call of the model has to have begun.
 _ITEMS_WITHOUT_CALL: Final = frozenset({"AgentMessage", "HookPrompt", "Reasoning", "UserMessage"})
@@ -74,7 +76,7 @@ _MOST_FILES: Final = 200
 # The host kills what still runs when its session ends, which is not an outcome of the command.
 _BY_SIGNAL: Final = 128
 _TIMED_OUT: Final = 124
-_CUT: Final = (" chars truncated", " tokens truncated", " bytes truncated", "[... ")
+_CUT: Final = (CUT, " chars truncated", " tokens truncated", " bytes truncated", "[... ")
 
 
 class Entry(NamedTuple):
@@ -252,16 +254,8 @@ def parse_entry(number: int, raw: bytes) -> Entry | None:
         return Entry(number, "session", payload)
     if kind == "compacted":
         return Entry(number, "", payload)
-    if kind == "event_msg" and inner == "item_completed":
-        item = payload.get("item")
-        if not isinstance(item, Mapping):
-            return None
-        # The host lists messages of a person, and not those that it adds itself. Our feedback, sent
-        # by the retry loop, begins no task.
-        if item.get("type") != "UserMessage":
-            return Entry(number, "item", item)
-        is_feedback = text_of(item.get("content")).lstrip().startswith(OPENING)
-        return Entry(number, "" if is_feedback else "user", item)
+    if kind == "event_msg":
+        return _event(number, payload, inner)
     if kind != "response_item":
         return Entry(number, "", payload)
     if inner == "message" and starts_command_of_person(text_of(payload.get("content"))):
@@ -273,6 +267,23 @@ def parse_entry(number: int, raw: bytes) -> Entry | None:
     if inner in {"function_call_output", "custom_tool_call_output"}:
         return Entry(number, "output", payload)
     return Entry(number, "", payload)
+
+
+def _event(number: int, payload: Mapping[str, object], kind: str) -> Entry | None:
+    if kind == "user_message":
+        return _of_person(number, payload, text_at(payload, "message"))
+    item = payload.get("item") if kind == "item_completed" else item_of_end(payload)
+    if not isinstance(item, Mapping):
+        return None if kind == "item_completed" else Entry(number, "", payload)
+    if item.get("type") == "UserMessage":
+        return _of_person(number, item, text_of(item.get("content")))
+    return Entry(number, "item", item)
+
+
+def _of_person(number: int, payload: Mapping[str, object], text: str) -> Entry:
+    # The host lists messages of a person, and not those that it adds itself. Our feedback, sent by
+    # the retry loop, begins no task.
+    return Entry(number, "" if text.lstrip().startswith(OPENING) else "user", payload)
 
 
 def _bare(text: str) -> str:
@@ -379,7 +390,9 @@ def _add(
 
     elif refused or (name in _PATCHES and kind is None):
         # The host has no item for a patch that does not fit.
-        ok = False if refused else None
+        ended = item_of_output(output)
+        given_back = None if ended is None else ended["exit_code"] == 0
+        ok = False if refused else given_back
 
         # The patch is the whole input, one of the arguments, or the line of a shell.
         texts = (call.get("input"), given.get("input"), given.get("patch"), given.get("cmd"))
@@ -419,6 +432,7 @@ def _add_file(
 def _end_command(
     builder: ActivityBuilder, id: str, item: Mapping[str, object] | None, output: str | None
 ) -> None:
+    item = item if item is not None else item_of_output(output)
     if item is None:
         # Still running, or refused before it began; only a refusal has an answer without a process.
         exited = output is not None and "Process exited" in output

@@ -80,7 +80,7 @@ def in_codex(content: bytes) -> Iterator[LastMessage]:
     """Yield the last messages in a rollout of Codex. Damaged lines are skipped. Never raises."""
     last = _NONE
     for number, raw, end in _raw_lines(content):
-        if b'"response_item"' not in raw and b'"UserMessage"' not in raw:
+        if not any(mark in raw for mark in _CODEX_MARKS):
             continue
         entry = codex.parse_entry(number, raw)
         if entry is None:
@@ -115,6 +115,7 @@ def in_opencode(session: Mapping[str, object]) -> Iterator[LastMessage]:
 
 
 _NONE = LastMessage("", "", 0, 0)
+_CODEX_MARKS = (b'"response_item"', b'"UserMessage"', b'"user_message"')
 
 
 def _present(*messages: LastMessage) -> Iterator[LastMessage]:
@@ -136,9 +137,10 @@ def _claude_lines(content: bytes) -> Iterator[tuple[claude_code.Line, int]]:
         # Cheaper than decoding every line.
         if b'"assistant"' not in raw and b'"user"' not in raw:
             continue
-        line = claude_code.parse_line(number, raw)
-        if line is not None and line.kind != "notice":
-            yield line, end
+        for each in claude_code.separated(raw.rstrip()):
+            line = claude_code.parse_line(number, each)
+            if line is not None and line.kind != "notice":
+                yield line, end
 
 
 def _raw_lines(content: bytes) -> Iterator[tuple[int, bytes, int]]:
