@@ -8,13 +8,11 @@ import click
 from goop_mcp import __version__
 from goop_mcp.cli.completion import register_shells
 from goop_mcp.cli.program import Program, run_command
-from goop_mcp.cli.streams import complain, prepare_streams
+from goop_mcp.cli.streams import INTERRUPTED, complain, prepare_streams
 from goop_mcp.cli.usage import usage_message
 from goop_mcp.errors import GoopError
 
 __all__ = ["main", "program"]
-
-INTERRUPTED = 130
 
 
 @click.group(

@@ -1,6 +1,7 @@
 """`goop-mcp audit`: compare what agents claimed with what they ran, in transcripts of hosts."""
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import click
 from goop_mcp import services
 from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import WrongCallError
-from goop_mcp.cli.streams import complain, counting, emit_json, show
+from goop_mcp.cli.streams import INTERRUPTED, complain, counting, emit_json, show
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.services.user_files import write_file
 
@@ -58,7 +59,10 @@ def audit(
     compares them with what ran. FOLDER is a project (default: this folder), or a folder or file
     with transcripts. Changes nothing and sends nothing.
 
-    Exit code: 0 audited, or there is no transcript; 1 more than --fail-over; 2 a usage error.
+    Ctrl-C ends the audit and shows what was read until then.
+
+    Exit code: 0 audited, or there is no transcript; 1 more than --fail-over; 2 a usage error;
+    130 ended by Ctrl-C.
     """
     if folder is not None and all_projects:
         raise WrongCallError("a FOLDER and --all-projects are both given; give one of them")
@@ -69,8 +73,8 @@ def audit(
 
     service = services.audit
     found, project = _find(None if all_projects else Path(folder or "."), named=folder is not None)
-    sources = counting(found.sources, "transcripts")
-    result = service.audit(found, project=project, sources=sources)
+    with closing(counting(found.sources, "transcripts")) as sources:
+        result = service.audit(found, project=project, sources=sources)
 
     if page is not None:
         from goop_mcp import workbench  # noqa: PLC0415 - pages need templates
@@ -82,6 +86,9 @@ def audit(
     else:
         show(service.audit_page(result))
 
+    if result.interrupted:
+        complain("ended by Ctrl-C; this is what was read until then")
+        return INTERRUPTED
     if fail_over is None:
         return 0
     if result.percent is None:

@@ -19,7 +19,14 @@ from goop_mcp.cli.display import (
     shown_live,
 )
 from goop_mcp.cli.options import WrongCallError, name_weakened
-from goop_mcp.cli.streams import complain, emit, show, start_log, terminal_width
+from goop_mcp.cli.streams import (
+    INTERRUPTED,
+    complain,
+    emit,
+    show,
+    start_log,
+    terminal_width,
+)
 from goop_mcp.cli.trusting import is_trusted_by_caller, shown_words
 from goop_mcp.context import AppContext
 from goop_mcp.delegation.agents import commands_of
@@ -66,7 +73,6 @@ __all__ = [
 ]
 
 A_PERSON: Final = 3
-_INTERRUPTED: Final = 130
 _EXIT_CODES: Final[Mapping[str, int]] = {
     "finished": 0,
     "failed": 1,
@@ -147,14 +153,14 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
                 count=_counter(application),
                 parallel=parallel,
             )
-            left = _Left(f"interrupted (to go on: goop-mcp runs resume {run})", code=_INTERRUPTED)
+            left = _Left(f"interrupted (to go on: goop-mcp runs resume {run})", code=INTERRUPTED)
             try:
                 interrupted = _run_exported(
                     application, runner.run, runner.stop, runner.outage, left=left
                 )
             except StoreError as error:
                 complain(f"gave up: {error} (to go on: goop-mcp runs resume {run})")
-                return _INTERRUPTED
+                return INTERRUPTED
 
         final = read_view(application.store, run)
 
@@ -173,8 +179,8 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
 
     if interrupted and final.state not in RUN_ENDED:
         complain(f"interrupted (to go on: goop-mcp runs resume {run})")
-        return _INTERRUPTED
-    return _EXIT_CODES.get(final.state, _INTERRUPTED)
+        return INTERRUPTED
+    return _EXIT_CODES.get(final.state, INTERRUPTED)
 
 
 def run_all_here(

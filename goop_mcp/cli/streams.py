@@ -18,9 +18,10 @@ from goop_mcp.logs import configure_logging, log_all_errors
 from goop_mcp.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable
 
 __all__ = [
+    "INTERRUPTED",
     "at_terminal",
     "complain",
     "counting",
@@ -36,6 +37,8 @@ __all__ = [
     "without_controls",
 ]
 
+INTERRUPTED: Final = 130
+"""The exit code of a command that Ctrl-C ended."""
 
 _LONGEST_NAME = 60
 _UNNOTICED: Final = 1.0
@@ -94,7 +97,7 @@ def complain(sentence: str) -> None:
     _write(text, colour=False, to_stderr=True)
 
 
-def counting(items: "Iterable[_ItemT]", what: str) -> "Iterator[_ItemT]":
+def counting(items: "Iterable[_ItemT]", what: str) -> "Generator[_ItemT]":
     """Yield `items`, and show on a terminal how many are done, `what` they are.
 
     Their number need not be known. Nothing is shown in a pipe, or of what is done at once.

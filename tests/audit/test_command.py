@@ -15,7 +15,7 @@ from lxml import html
 
 from goop_mcp.services.audit import AuditLimits
 from tests.audit.scenes import Turn, audited, claude_session, transcript
-from tests.cli.running import Ended, run
+from tests.cli.running import Ended, interrupt_on_terminal, run
 from tests.documentation.pages import read_page
 from tests.evidence.recorded import CASES, recorded
 from tests.requirements import requirement
@@ -301,6 +301,30 @@ def test_limits_leave_out_and_say_so(tmp_path: Path) -> None:
         assert [(name.startswith(reason), number) for name, number in left.items()] == [
             (True, count)
         ], left
+
+
+def test_ctrl_c_ends_it_with_what_was_read(machine: Machine) -> None:
+    # The newest first: one that is read at once, and many that take far longer than it is watched.
+    machine.claude(machine.session(LIE), name="newest")
+    for number in range(60):
+        turns = [
+            (("pytest", f"{each} passed in 0.1s", 0), "All tests pass.") for each in range(1, 200)
+        ]
+        path = machine.claude(machine.session(*turns, time=number + 1), name=f"s{number}")
+        os.utime(path, (number, number))
+    ended = interrupt_on_terminal(
+        "audit", at="transcripts: ", cwd=machine.project, env={"HOME": str(machine.home)}
+    )
+    assert ended.code == 130
+    assert "goop-mcp: ended by Ctrl-C; this is what was read until then" in ended.out
+    assert "contradicted       1" in ended.out
+    left = re.search(r"Left out: (\d+) transcripts not read to the end", ended.out)
+    read = re.search(r"Read: (\d+) transcripts", ended.out)
+    assert left is not None
+    assert read is not None
+    # The one that was being read may count as both.
+    assert int(left[1]) + int(read[1]) in (61, 62)
+    assert "Traceback" not in ended.out
 
 
 def test_a_copied_history_counts_once(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def audit(
     """Return what the claims in the transcripts are worth, within `limits`. Changes nothing.
 
     `project` is the folder whose transcripts these are, "" for those of all. `sources` are those of
-    `found` for a caller that watches how far this is.
+    `found` for a caller that watches how far this is. An interrupt ends it, with what was read.
     """
     auditor = _Auditor(found, project, limits or AuditLimits())
     return auditor.run(found.sources if sources is None else sources)
@@ -74,6 +74,7 @@ class _Auditor:
         self._limits = limits
         self._result = Audit(project, found.looked_in)
         self._read = 0
+        self._found, self._done = len(found.sources), 0
         self._give_up = time.monotonic() + limits.seconds
         # Hosts copy the messages of a session that goes on into the file of the next one.
         self._known: set[tuple[str, str, int]] = set()
@@ -81,6 +82,17 @@ class _Auditor:
             self._result.left_out["files of folders with too many files"] += 1
 
     def run(self, sources: Iterable[Source]) -> Audit:
+        try:
+            self._read_all(sources)
+        except KeyboardInterrupt:
+            # What was read until then is worth as much as before.
+            self._result.interrupted = True
+            reason = "transcripts not read to the end before the interrupt"
+            self._result.left_out[reason] = self._found - self._done
+
+        return self._result
+
+    def _read_all(self, sources: Iterable[Source]) -> None:
         for number, source in enumerate(sources):
             if number >= self._limits.transcripts:
                 self._leave_out(f"after {counted_noun(self._limits.transcripts, 'transcript')}")
@@ -93,8 +105,7 @@ class _Auditor:
                     self._audit(source)
                 except _LeftOutError as error:
                     self._leave_out(str(error))
-
-        return self._result
+            self._done += 1
 
     def _leave_out(self, reason: str) -> None:
         self._result.left_out[f"transcripts {reason}"] += 1

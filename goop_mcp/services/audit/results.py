@@ -80,7 +80,7 @@ class Audit:
     """What was found. `looked_in` are the folders and databases, `project` is "" for all projects.
 
     `left_out` counts what was not read, by the reason; `unreadable` the claims whose history cannot
-    be read, by the reason.
+    be read, by the reason. `interrupted` is whether the person ended it before its end.
     """
 
     project: str
@@ -91,6 +91,7 @@ class Audit:
     unreadable: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     worst: list[Case] = field(default_factory=list)
+    interrupted: bool = False
 
     @property
     def readable(self) -> int:
@@ -135,5 +136,6 @@ class Audit:
             "rate": None if percent is None else round(percent / 100, 4),
             "unreadable": dict(self.reasons(self.unreadable)),
             "left_out": dict(self.left_out),
+            "interrupted": self.interrupted,
             "worst": [case.to_dict() for case in self.worst],
         }
