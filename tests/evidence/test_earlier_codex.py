@@ -16,7 +16,7 @@ def earlier(version: str, *, output: str, events: Sequence[Mapping[str, object]]
     call = {"type": "function_call", "name": "shell_command", "call_id": "call_1"}
     call["arguments"] = json.dumps({"command": "pytest -q"})
     result = {"type": "function_call_output", "call_id": "call_1", "output": output}
-    said = [{"type": "output_text", "text": "All tests pass."}]
+    answer = [{"type": "output_text", "text": "All tests pass."}]
     lines = [
         ("session_meta", {"id": "s", "cwd": "/project", "cli_version": version}),
         ("event_msg", {"type": "user_message", "message": "Test it.", "images": []}),
@@ -25,7 +25,7 @@ def earlier(version: str, *, output: str, events: Sequence[Mapping[str, object]]
         *(("event_msg", each) for each in events),
         ("response_item", result),
         ("event_msg", {"type": "agent_message", "message": "All tests pass."}),
-        ("response_item", {"type": "message", "role": "assistant", "content": said}),
+        ("response_item", {"type": "message", "role": "assistant", "content": answer}),
     ]
     rows = ({"timestamp": "2026-01-01T00:00:00Z", "type": t, "payload": p} for t, p in lines)
     return "".join(f"{json.dumps(row, separators=(',', ':'))}\n" for row in rows).encode()
