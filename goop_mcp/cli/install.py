@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import PurePath
 
 import click
@@ -113,7 +114,9 @@ def install(
         option = "--commands" if commands else "--no-commands"
         raise WrongCallError(f"slash commands are not installed in {titles}; leave out {option}")
     if commands is None and not (dry_run or is_printed):
-        commands = _asked_for_commands(registrations)
+        can_install = partial(_can_install, launch=launch, records=records, replace=replace)
+        # Of a file that cannot be changed a person hears at once, and not after an answer.
+        commands = _asked_for_commands(list(filter(can_install, registrations)))
     registrations = [
         dataclasses.replace(each, commands=commands is not False) for each in registrations
     ]
@@ -141,6 +144,16 @@ def install(
         show(f"Verified: {verified}.\n{_CHECK}")
 
     return code
+
+
+def _can_install(
+    registration: Registration, *, launch: Launch, records: InstallRecords, replace: bool
+) -> bool:
+    try:
+        plan_install(registration, launch, records, replace=replace)
+    except ConfigurationError:
+        return False
+    return True
 
 
 def _asked_for_commands(registrations: Sequence[Registration]) -> bool | None:
