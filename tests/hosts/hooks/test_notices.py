@@ -79,7 +79,7 @@ def test_a_warning_reaches_the_person_once(host: Host, tmp_path: Path, rule: str
 def test_a_project_without_notices_has_no_such_part(host: Host, tmp_path: Path) -> None:
     other = Host(tmp_path / "other", host.data)
     other.project.mkdir()
-    assert "hooks" not in status(other).out
+    assert "Shown by hooks" not in status(other).out
     assert "notices" not in json.loads(status(other, "--format", "json").out)
 
 
