@@ -89,6 +89,7 @@ def test_a_gate_that_waits_is_listed_everywhere_until_it_is_answered(tmp_path: P
         assert has(text, answers.get(place, asked["command"])), (place, text)
     chronicle = (tmp_path / ".goopspec" / "CHRONICLE.md").read_text(encoding="utf-8")
     assert has(chronicle, "`goop-mcp status`, or `project_status` for an agent, shows what waits")
+    assert has(chronicle, "Ship it to the customers?"), chronicle
 
     assert goop(tmp_path, "runs", "answer", run_id, "ship", "yes").code == 0
     for place, text in places(tmp_path).items():
