@@ -214,7 +214,7 @@ def count_reply(
         asked = open_questions(writing)
         counted = count(writing)
         if counted.questions != asked:
-            raise _QuestionsChanged
+            raise _OtherQuestionsError
 
         return counted
 
@@ -222,7 +222,7 @@ def count_reply(
         # Nearly always nothing changes that a document shows, and then no file is read.
         try:
             return store.write(count_alone, timeout=PATIENCE)
-        except _QuestionsChanged:
+        except _OtherQuestionsError:
             return _count_and_show(shown_in(), count, now=now)
     except StoreError as error:
         _log.warning("a reply could not be counted: %s", error)
@@ -232,7 +232,7 @@ def count_reply(
         return store.write(count, timeout=PATIENCE)
 
 
-class _QuestionsChanged(Exception):  # noqa: N818 # it undoes a transaction and reports no error
+class _OtherQuestionsError(Exception):
     """What a person has to decide has changed, so that it is stored with what shows it."""
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "TranscriptError",
     "open_transcript",
     "read_activity",
+    "wait_for_file",
 ]
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
@@ -112,6 +113,12 @@ def _has_messages(content: bytes) -> bool:
     return isinstance(value, dict) and isinstance(value.get("messages"), list)
 
 
+def wait_for_file(path: str) -> None:
+    """Give a host one more moment for a file that is not there; one that lacks then never comes."""
+    if not os.path.exists(path):  # noqa: PTH110 - pathlib is slow to import
+        time.sleep(SECOND_LOOK)
+
+
 def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentActivity:
     """Return what the agent did until it sent `report`, from a transcript of `host`.
 
@@ -129,8 +136,8 @@ def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentAc
     expected = report or ""
     tail = min(_TAIL_BYTES + _BYTES_AS_JSON * len(expected.encode("utf-8", "replace")), _MOST_LIVE)
     try:
-        if expected and not os.path.exists(path):  # noqa: PTH110 - pathlib is slow to import
-            time.sleep(SECOND_LOOK)
+        if expected:
+            wait_for_file(path)
         while expected and not ends(read_end(path, most=tail), expected):
             if time.monotonic() >= give_up:
                 break

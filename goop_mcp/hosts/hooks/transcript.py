@@ -3,7 +3,6 @@
 The file is untrusted: it may be of any size, a pipe, or still being written.
 """
 
-import os
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -14,7 +13,12 @@ from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.evidence.readers.claude_code import HOST
 from goop_mcp.evidence.readers.endings import Ending, read_ending
 from goop_mcp.services.small_files import read_end
-from goop_mcp.services.transcripts import LATE_SECONDS, SECOND_LOOK, read_activity
+from goop_mcp.services.transcripts import (
+    LATE_SECONDS,
+    SECOND_LOOK,
+    read_activity,
+    wait_for_file,
+)
 
 if TYPE_CHECKING:
     from goop_mcp.services.stop_hooks.task_bases import TaskBase
@@ -67,8 +71,8 @@ def ending_of(
     if not path or host != HOST:
         return None
 
-    if patient and not last and not os.path.exists(path):  # noqa: PTH110 - pathlib is slow to import
-        time.sleep(SECOND_LOOK)
+    if patient and not last:
+        wait_for_file(path)
 
     give_up = time.monotonic() + (LATE_SECONDS if patient else 0)
     while True:
