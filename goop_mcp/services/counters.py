@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from goop_mcp import services
-from goop_mcp.errors import StoreError, WorkspaceError
+from goop_mcp.errors import StoreError, UnwritableFileError, WorkspaceError
 from goop_mcp.redaction import redact, redact_structure
 from goop_mcp.redaction.ahead import remembering
 from goop_mcp.routing import Decision, RoutingContext, route
@@ -23,9 +23,10 @@ from goop_mcp.routing.views import ReportView, RequestView
 from goop_mcp.services.judgements import judgement_of, storable
 from goop_mcp.services.open_questions import (
     OpenQuestion,
-    keep_question,
     open_questions,
     question_key,
+    questions_after,
+    store_questions,
     withdraw_questions,
 )
 from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop
@@ -139,9 +140,8 @@ def decide_and_count(
     """
     row = _row(writing, reply)
     counted_by = row.counted_by
-    # The same reply from another surface is the same event: it is decided as it was there.
-    same = bool(counted_by) and surface not in counted_by
-    before = row.before_last if same else row.values
+    same = row.counted_elsewhere(surface)
+    before = row.before(surface)
     decision = decide(with_stored(reply.context, before))
     changes = redact_structure(dict(decision.state_changes))[0]
     after = apply_changes(before, changes)
@@ -157,7 +157,10 @@ def decide_and_count(
         writing.set_counters(round=row.round, task=reply.task, values=values)
 
     if not same:
-        keep_question(writing, reply.task, decision, agent=reply.agent, work=work, goes_on=goes_on)
+        after_it = questions_after(
+            writing, reply.task, decision, agent=reply.agent, work=work, goes_on=goes_on
+        )
+        store_questions(writing, after_it)
 
     # Replies that named no task were counted for the agent. An accepted one ends that row, too.
     progressed = changes.get("previous_rules") == []
@@ -210,30 +213,38 @@ def count_reply(
 
         return Counted(decision=decision, questions=open_questions(writing))
 
-    def count_alone(writing: WriteTransaction) -> Counted:
-        asked = open_questions(writing)
-        counted = count(writing)
-        if counted.questions != asked:
-            raise _OtherQuestionsError
-
-        return counted
+    def count_alone(writing: WriteTransaction) -> Counted | None:
+        # Nearly always nothing changes that a document shows, and then no file is read.
+        is_shown = _changes_questions(writing, reply, decide, surface=surface)
+        return None if is_shown else count(writing)
 
     try:
-        # Nearly always nothing changes that a document shows, and then no file is read.
+        if (counted := store.write(count_alone, timeout=PATIENCE)) is not None:
+            return counted
         try:
-            return store.write(count_alone, timeout=PATIENCE)
-        except _OtherQuestionsError:
             return _count_and_show(shown_in(), count, now=now)
+        except (WorkspaceError, UnwritableFileError) as error:
+            _log.warning("the files cannot show what a person has to decide: %s", error)
+            return store.write(count, timeout=PATIENCE)
     except StoreError as error:
         _log.warning("a reply could not be counted: %s", error)
         return Counted(decision=decide(context))
-    except WorkspaceError as error:
-        _log.warning("the files cannot show what a person has to decide: %s", error)
-        return store.write(count, timeout=PATIENCE)
 
 
-class _OtherQuestionsError(Exception):
-    """What a person has to decide has changed, so that it is stored with what shows it."""
+def _changes_questions(
+    reading: ReadTransaction,
+    reply: CountedReply,
+    decide: Callable[[RoutingContext], Decision],
+    *,
+    surface: str,
+) -> bool:
+    """Return whether counting `reply` asks a person something, or withdraws what was asked."""
+    row = _row(reading, reply)
+    if row.counted_elsewhere(surface):
+        return False
+    decision = decide(with_stored(reply.context, row.before(surface)))
+    after = questions_after(reading, reply.task, decision, agent=reply.agent, work=None)
+    return after != open_questions(reading)
 
 
 def _count_and_show(
@@ -241,7 +252,8 @@ def _count_and_show(
 ) -> Counted:
     """Run `count` in one transaction with the block of state that shows its questions.
 
-    A kill leaves neither or both. Raises StoreError and WorkspaceError; then nothing is counted.
+    A kill leaves neither or both. Raises StoreError, WorkspaceError and UnwritableFileError; then
+    nothing is counted.
     """
     # Loaded on use: they render documents, which most hooks never do.
     project = services.project_context
@@ -331,6 +343,14 @@ class _Row:
     values: Mapping[str, Any]
     before_last: Mapping[str, Any]
     counted_by: tuple[str, ...]
+
+    def counted_elsewhere(self, surface: str) -> bool:
+        """Return whether only other surfaces have counted this reply: it is the same event."""
+        return bool(self.counted_by) and surface not in self.counted_by
+
+    def before(self, surface: str) -> Mapping[str, Any]:
+        """Return the counters by which `surface` decides; the same event is decided as there."""
+        return self.before_last if self.counted_elsewhere(surface) else self.values
 
 
 def _row(reading: ReadTransaction, reply: CountedReply) -> _Row:

@@ -20,9 +20,10 @@ from goop_mcp.validation.safe_json import JsonValue
 __all__ = [
     "OpenQuestion",
     "counters_row",
-    "keep_question",
     "open_questions",
     "question_key",
+    "questions_after",
+    "store_questions",
     "withdraw_passing",
     "withdraw_questions",
 ]
@@ -68,32 +69,33 @@ def counters_row(key: str) -> str:
     return f"{_AGENT}{key[1:-1]}" if is_agent else key
 
 
-def keep_question(
-    writing: WriteTransaction,
+def questions_after(
+    reading: ReadTransaction,
     task: str,
     decision: Decision,
     *,
     agent: str,
     work: str | None,
     goes_on: bool = False,
-) -> None:
-    """Store what `decision` asks a person about the row `task`, in place of what it asked before.
+) -> tuple[OpenQuestion, ...]:
+    """Return the questions that are open after `decision`, oldest first.
 
-    A decision that asks nothing withdraws it. `agent` is the row of the agent, whose question goes
-    as well when a reply names its task. `work` is what a recorded report is about, None for a reply
-    that is not recorded: without a task, what blocks one report stays when its agent reports again.
-    With `goes_on` the caller knows what comes next: that a result waits for acceptance is asked all
-    the same.
+    What it asks a person about the row `task` replaces what was asked there before; a decision that
+    asks nothing withdraws that. `agent` is the row of the agent, whose question goes as well when a
+    reply names its task. `work` is what a recorded report is about, None for a reply that is not
+    recorded: without a task, what blocks one report stays when its agent reports again. With
+    `goes_on` the caller knows what comes next: that a result waits for acceptance is asked all the
+    same.
     """
     keys = {question_key(task), question_key(agent), work}
     kept = [
         each
-        for each in open_questions(writing)
+        for each in open_questions(reading)
         if each.key not in keys and each.rule not in _PASSING_RULES
     ]
     accepts = decision.next_command == _ACCEPT and decision.rule in _PASSING_RULES
     is_known = goes_on and decision.rule in _PASSING_RULES and not accepts
-    if Action.ASK_USER in decision.actions and writing.round().is_open and not is_known:
+    if Action.ASK_USER in decision.actions and reading.round().is_open and not is_known:
         # A blocker as its agent wrote it lists the options.
         asked = [*decision.blockers] or [each.text for each in decision.questions]
         text = redact(" ".join(asked) or decision.reason).text
@@ -103,13 +105,13 @@ def keep_question(
                 text=excerpt(text, _LONGEST),
                 rule=decision.rule,
                 asked_by=agent.removeprefix(_AGENT),
-                asked_at=writing.now(),
-                revision=writing.revision(),
+                asked_at=reading.now(),
+                revision=reading.revision(),
                 accepts=accepts,
             )
         )
 
-    _store(writing, kept)
+    return tuple(kept)
 
 
 def open_questions(reading: ReadTransaction) -> tuple[OpenQuestion, ...]:
@@ -134,10 +136,11 @@ def withdraw_passing(writing: WriteTransaction) -> None:
 
 
 def _keep_where(writing: WriteTransaction, stays: Callable[[OpenQuestion], bool]) -> None:
-    _store(writing, [each for each in open_questions(writing) if stays(each)])
+    store_questions(writing, [each for each in open_questions(writing) if stays(each)])
 
 
-def _store(writing: WriteTransaction, questions: Sequence[OpenQuestion]) -> None:
+def store_questions(writing: WriteTransaction, questions: Sequence[OpenQuestion]) -> None:
+    """Store `questions`, oldest first, in place of those that were open."""
     round = writing.round().number
     before = writing.counters(round=round, task=_OF_ROUND)
     rows: list[JsonValue] = [

@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.running import CASES, TERMINAL_COLUMNS, run, run_on_terminal
 from tests.requirements import requirement
+from tests.rights import ordinary_rights
 from tests.services.reporting import record, report, untrue, working_in
 from tests.workspace.true_projects import make_project
 
@@ -153,3 +154,27 @@ def test_what_the_command_leaves_to_a_person_is_shown_in_the_chronicle(tmp_path:
     assert routed() == "R4b"
     waiting = chronicle.read_text(encoding="utf-8").partition("**Waiting for a Person:**")[2]
     assert "goop-mcp project decide --task W2.T1" in waiting
+
+
+def test_what_a_person_has_to_decide_is_kept_where_no_file_can_show_it(tmp_path: Path) -> None:
+    folder = tmp_path / "shop" / ".goopspec"
+    state = folder / "state.json"
+    folder.mkdir(parents=True)
+    options = ("--project", folder.parent, "--database", f"sqlite:///{tmp_path / 'shop.db'}")
+    assert run("init", *options[:2]).code == 0
+    before = state.read_bytes()
+    assert run("project", "phase", "plan", *options).code == 0
+    # As a writer leaves it that was killed after its change was stored.
+    state.write_bytes(before)
+
+    folder.chmod(0o555)
+    try:
+        with ordinary_rights():
+            ended = [run("route", "-", *options, stdin=untrue().encode()) for _ in range(2)]
+    finally:
+        folder.chmod(0o755)
+
+    assert [each.code for each in ended] == [1, 1], ended
+    assert "state.json was not written" in ended[1].err
+    [waiting] = json.loads(run("status", "--format", "json", *options).out)["waiting"]
+    assert "decide --task W2.T1" in waiting["command"]

@@ -11,14 +11,18 @@ import pytest
 from goop_mcp import Example, Expectations, Rule, Severity
 from goop_mcp.protocols.goop_report import Report
 from goop_mcp.routing import Action, RoutingContext
+from goop_mcp.services.open_questions import open_questions
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.record_report import record_report
 from goop_mcp.store.failpoints import Failpoint, install
+from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import Event, StoredReport
 from goop_mcp.workspace.documents.chronicle import read_chronicle
 from goop_mcp.workspace.documents.handoff import read_handoff
 from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.layout import CHRONICLE
+from goop_mcp.workspace.projections import newest_state_block
 from goop_mcp.workspace.state import ProjectState, read_state
 from tests.postgres import Database
 from tests.repository import ROOT
@@ -536,13 +540,25 @@ def test_what_a_refused_report_asks_and_where_it_is_shown_are_stored_together(
     with_state(tmp_path, phase="execute")
     with working_in(tmp_path) as project_context:
         assert record(project_context, untrue()).status == "rejected"
-        points: list[Failpoint] = []
-        install(points.append)
+        stored: list[tuple[bool, bool]] = []
+
+        def after_commit(point: Failpoint) -> None:
+            if point is Failpoint.COMMIT:
+                stored.append(project_context.store.read(asked_and_shown))
+
+        install(after_commit)
         try:
             refused = record(project_context, untrue())
         finally:
             install(None)
 
         assert refused.written.files == (".goopspec/CHRONICLE.md",)
-        # A kill between two commits would leave a question that no document shows.
-        assert points.count(Failpoint.COMMIT) == 1
+        # A kill at any point leaves neither the question nor the text that shows it, or both.
+        assert stored[-1] == (True, True)
+        assert {asked == shown for asked, shown in stored} == {True}
+
+
+def asked_and_shown(reading: ReadTransaction) -> tuple[bool, bool]:
+    block = newest_state_block(reading, CHRONICLE)
+    is_shown = block is not None and "project decide --task W2.T1" in block.text
+    return bool(open_questions(reading)), is_shown
