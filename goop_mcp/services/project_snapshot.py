@@ -356,7 +356,7 @@ def work_digest(reading: ReadTransaction, round: Round) -> str:
 
 
 def bypass_for(name: GateName, reason: str) -> Bypass | None:
-    """Return why the gate may be left closed, by the first words of `reason`; None if it may not.
+    """Return why the gate may be skipped, by the first words of `reason`; None if it may not.
 
     Where the user's word is enough, any reason will do.
     """

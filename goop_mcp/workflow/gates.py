@@ -29,7 +29,7 @@ _REQUIREMENTS, _SPECIFICATION, _PLAN = "REQUIREMENTS.md", "SPEC.md", "BLUEPRINT.
 
 
 class Bypass(StrEnum):
-    """Why a gate may be left open; who uses one records it."""
+    """Why a gate may be skipped; who uses one records it."""
 
     QUICK_TASK = "quick task"
     OBVIOUS_FIX = "obvious bug fix"
@@ -238,7 +238,7 @@ GATES: Mapping[GateName, Gate] = MappingProxyType(
 
 
 def judge_gate(name: GateName, facts: GateFacts, *, bypass: Bypass | None = None) -> GateResult:
-    """Return whether `facts` open the gate `name`; if not, what is missing and what to run.
+    """Return whether `facts` pass the gate `name`; if not, what is missing and what to run.
 
     A `bypass`, given here or in the facts, counts only where the gate allows it: Spec, Acceptance
     and Merge are never skipped. At Execution it excuses open tasks only, never a failed check or a

@@ -304,7 +304,7 @@ def _drift_state_file(facts: ProjectFacts, _expected: Expectations) -> Hit | Non
     "plan-not-read",
     severity=Severity.ERROR,
     catches="BLUEPRINT.md was written, and no task in it can be read",
-    why="Without tasks nothing can be counted as done, and no gate after the plan can open.",
+    why="Without tasks nothing can be counted as done, and no gate after the plan is passed.",
     fix="Write the tasks in one of the forms that goop://docs/blueprint shows with an example.",
     requirements=("G-58",),
     good='"plan_has_no_tasks": false',

@@ -1007,6 +1007,9 @@ def test_the_same_step_twice_is_done_once(player: Player) -> None:
     assert player.step("start_phase", phase="execute").status == "unchanged"
     assert player.step("lock_spec").status == "unchanged"
     assert player.step("complete_interview").status == "unchanged"
+    skipped = player.step("skip_gate", gate="discovery", reason="quick task: one option")
+    assert skipped.status == "unchanged"
+    assert "The gate discovery is passed." in skipped.message
 
 
 def test_unknown_names_list_the_known_ones(player: Player) -> None:

@@ -171,7 +171,9 @@ def skip_gate(stage: Stage) -> Plan | NotDone:
     name, reason = names[wanted], stage.reason()
     gate = stage.gate(name)
     if gate.passed:
-        return NotDone(message=notice("Gate Check", f"The gate {wanted} is open."), unchanged=True)
+        return NotDone(
+            message=notice("Gate Check", f"The gate {wanted} is passed."), unchanged=True
+        )
 
     # A skipped gate stays skipped for the round: before the work, it would hide all that comes.
     if name is GateName.EXECUTION and stage.state.phase not in ("execute", "accept"):
