@@ -72,7 +72,7 @@ def run() -> Table:
         clocks |= {
             name: _Clock(_HOOK, verifying, name, report=report)
             if name == _VERIFIED
-            else _Clock(_HOOK, plain, name)
+            else _Clock(_HOOK, plain, name, report=_seen_report())
             for name in _EVENTS
         }
         wall = take_turns(clocks, turns=_TURNS)
@@ -185,11 +185,18 @@ def _event(name: str, report: str, folder: str) -> bytes:
     return json.dumps(values).encode()
 
 
+def _seen_report() -> str:
+    """Return the report with the one check that the recorded transcript shows."""
+    seen = '<check name="tests" passed="true">pytest: 2 passed</check>'
+    text = REPORT_FILE.read_text(encoding="utf-8")
+    return re.sub(r"(?s)<check .*</check>", seen, text)
+
+
 def _write_transcript(path: Path) -> None:
-    """Write a recorded transcript whose work is repeated, with the report of the benchmark."""
+    """Write a recorded transcript whose work is repeated, with the report about it."""
     *work, last = _RECORD.read_text(encoding="utf-8").splitlines()
     end = json.loads(last)
-    end["message"]["content"] = [{"type": "text", "text": REPORT_FILE.read_text(encoding="utf-8")}]
+    end["message"]["content"] = [{"type": "text", "text": _seen_report()}]
 
     lines, size, turn = [work[0]], 0, 0
     while size < _TRANSCRIPT_BYTES:
