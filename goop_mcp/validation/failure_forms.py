@@ -7,9 +7,7 @@ forms may go on; those of other languages are the whole line.
 import re
 from typing import Final
 
-from goop_mcp.validation.template_phrases import words
-
-__all__ = ["ELSEWHERE", "FIRST_WORDS", "LEFT_TO_DO", "STATES", "UNABLE", "UNCHECKED"]
+__all__ = ["ELSEWHERE", "LEFT_TO_DO", "STATES", "UNABLE", "UNCHECKED"]
 
 
 def _any_of(text: str) -> str:
@@ -211,18 +209,3 @@ ELSEWHERE: Final = re.compile(
     )
 )
 """The same in other languages, as a whole line."""
-
-FIRST_WORDS: Final = words("""
-    i i'm we it this the all some most its my could couldn't cannot can't was wasn't were weren't am
-    are unable not failed did didn't still currently only partially partly incomplete unfinished
-    half half-finished half-done half-implemented broken failing hanging red wip work job ticket
-    skipped stub stubbed just fails fail hangs hang crashes crashed crash timed do does doesn't
-    don't nothing ran hit gave had blocked todo fixme build test tests unit e2e integration login
-    new suite ci pipeline compilation task implementation code file files migration endpoint feature
-    phase lint type typecheck server app
-    konnte konnten noch nicht unfertig unvollständig nur teilweise der die kompiliert funktioniert
-    läuft startet ist sind kompilierung impossible échec je on n'ai pas inachevé inachevée incomplet
-    la le les ne el il no aún todavía sin incompleto incompleta las los não ainda a o os
-    impossibile non i ancora
-""")
-"""The words with which the forms begin."""

@@ -6,17 +6,10 @@ on about a message, an earlier state or another way that was found.
 """
 
 import re
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 from goop_mcp.validation.check_texts import TextFlaw, admitted_in, judge_claim, parse_result
-from goop_mcp.validation.failure_forms import (
-    ELSEWHERE,
-    FIRST_WORDS,
-    LEFT_TO_DO,
-    STATES,
-    UNABLE,
-    UNCHECKED,
-)
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.template_phrases import words
 
@@ -55,6 +48,21 @@ _REVIEWERS: Final = words(
     " investigator inspector tester"
 )
 
+_FIRST_WORDS: Final = words("""
+    i i'm we it this the all some most its my could couldn't cannot can't was wasn't were weren't am
+    are unable not failed did didn't still currently only partially partly incomplete unfinished
+    half half-finished half-done half-implemented broken failing hanging red wip work job ticket
+    skipped stub stubbed just fails fail hangs hang crashes crashed crash timed do does doesn't
+    don't nothing ran hit gave had blocked todo fixme build test tests unit e2e integration login
+    new suite ci pipeline compilation task implementation code file files migration endpoint feature
+    phase lint type typecheck server app
+    konnte konnten noch nicht unfertig unvollständig nur teilweise der die kompiliert funktioniert
+    läuft startet ist sind kompilierung impossible échec je on n'ai pas inachevé inachevée incomplet
+    la le les ne el il no aún todavía sin incompleto incompleta las los não ainda a o os
+    impossibile non i ancora
+""")
+"""The words with which the forms of `failure_forms` begin."""
+
 
 def reviews(agent: str | None) -> bool:
     """Return whether `agent` reports on the work of others, by the last word of its name."""
@@ -71,7 +79,7 @@ def _may_begin(line: str) -> bool:
         first = first.partition("(")[0].rstrip(".,:;!\n").replace("’", "'")
     initial = line[:1]
     return (
-        first in FIRST_WORDS
+        first in _FIRST_WORDS
         or not initial.isascii()
         or " konnt" in line
         or (initial in "Ww" and _TASK_NUMBER.match(line) is not None)
@@ -93,9 +101,11 @@ def stated_failure(
 
     line = line[:_LONGEST].partition("\n")[0].rstrip()
     lower = line.lower().replace("’", "'")
-    forms = [UNABLE] if of_others else [UNABLE, STATES]
+    # Most replies have no such line, and the forms take long to compile.
+    known: Any = import_module("goop_mcp.validation.failure_forms")
+    forms = [known.UNABLE] if of_others else [known.UNABLE, known.STATES]
     if check or not ahead:
-        forms.append(UNCHECKED if check else LEFT_TO_DO)
+        forms.append(known.UNCHECKED if check else known.LEFT_TO_DO)
 
     mark = _MARK.match(lower)
     if mark is not None:
@@ -106,7 +116,7 @@ def stated_failure(
         if stated is not None and of_others and _OWN.search(stated[0]) is None:
             stated = None
         failed = (stated is not None and _MESSAGE.search(lower.partition(":")[0]) is None) or (
-            ELSEWHERE.fullmatch(lower.rstrip(".!。 ")) is not None
+            known.ELSEWHERE.fullmatch(lower.rstrip(".!。 ")) is not None
         )
 
     return excerpt(line, _SHOWN) if failed and _OVER.search(lower) is None else None
