@@ -38,8 +38,10 @@ _VERIFIED: Final = "accepted, claims verified"
 _CLAIMED_FILE: Final = re.compile(r'<file path="([^"]+)"')
 _SUBJECT: Final = "feat(auth): implement JWT authentication service"
 # Verifying starts git and reads the project's files.
-_BOUND_OF_VERIFYING: Final = Bound(goal=20, defect=30)
+_BOUND_OF_VERIFYING: Final = Bound(goal=16, defect=20)
 _WITH_TRANSCRIPT: Final = "accepted report, transcript of 2 MB"
+# All of it is searched for the lines that count.
+_BOUND_OF_A_TRANSCRIPT: Final = Bound(goal=16, defect=20)
 _TRANSCRIPT: Final = "agent.jsonl"
 _TRANSCRIPT_BYTES = 2_000_000
 _RECORD: Final = ROOT / "tests" / "cases" / "transcripts" / "claude-code" / "failed-fixed.jsonl"
@@ -94,7 +96,12 @@ def run() -> Table:
 
 
 def _bound_of(name: str) -> Bound:
-    return {_PROMPT: _BOUND_OF_A_PROMPT, _VERIFIED: _BOUND_OF_VERIFYING}.get(name, _BOUND)
+    bounds = {
+        _PROMPT: _BOUND_OF_A_PROMPT,
+        _VERIFIED: _BOUND_OF_VERIFYING,
+        _WITH_TRANSCRIPT: _BOUND_OF_A_TRANSCRIPT,
+    }
+    return bounds.get(name, _BOUND)
 
 
 def _make_project(folder: Path) -> str:

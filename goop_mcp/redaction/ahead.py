@@ -6,10 +6,10 @@ the transaction runs again. Texts without secrets are remembered by their digest
 searches what it writes again with each change, such as a plan, only once.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from typing import Any, Final, TypeVar
 
 __all__ = ["remembering", "search_ahead", "searched_texts"]
@@ -119,4 +119,10 @@ def _known(known: _Searched) -> Iterator[None]:
 
 
 def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    # Loaded on use: most hooks write nothing.
+    made: bytes = (
+        import_module("hashlib")
+        .blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16)
+        .digest()
+    )
+    return made
