@@ -113,7 +113,7 @@ def test_what_the_hook_recorded_reaches_the_main_model(
     (folder / "hooks.json").write_text(json.dumps(settings), encoding="utf-8")
     assert_ended_well(delegate(installed, model, "GOOP-MAIN delegate"))
     _, _, after = handed_back(model).partition("</task_result>\n")
-    # What was not compared is said before what was recorded.
+    # What was not compared is stated before what was recorded.
     assert "not verified: 3 of 4 claims, because check_workspace is false" in after
     assert "goop-mcp recorded this report as report 1 (goop-executor, " in after
     assert '; agent goop-tester; command /goop-execute; task "W1.T3' in after
