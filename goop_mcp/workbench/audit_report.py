@@ -34,7 +34,7 @@ def audit_report(audit: Audit, *, now: str) -> str:
             "now": now,
             "rate": rate_line(audit),
             "style": _STYLE.read_text(encoding="utf-8"),
-            "unreadable": list(audit.reasons(audit.unreadable)),
+            "unreadable": list(audit.reasons()),
         },
     )
 

@@ -261,6 +261,41 @@ def test_unknown_lines_and_missing_fields_are_unreadable_and_never_untrue(tmp_pa
         assert found.outcomes["unreadable"] + found.outcomes["unsupported"] == 1, name
 
 
+def test_reasons_of_one_kind_are_counted_together_with_one_of_them(
+    machine: Machine, tmp_path: Path
+) -> None:
+    (tmp_path / "kept").mkdir()
+    unknown = b'{"type":"call%d","version":"9.9.%d","tool_use":{"command":"x"}}\n'
+    for number in range(8):
+        ask, call, result, end = claude_session(HONEST).splitlines(keepends=True)
+        older = b"9.8.%d" % number
+        tool = call.replace(b'"Bash"', b'"mcp__b%d__run_script"' % number)
+        lacking = {
+            "kind": [ask, call, result, unknown % (number, number), end],
+            "form": [
+                each.replace(b"9.9.9", older).replace(b'"tool_use_id"', b'"of"')
+                for each in (ask, call, result, end)
+            ],
+            "line": [ask, *[b"\n"] * number, b'{"type":\n', call, result, end],
+            "tool": [ask, tool, result, end],
+        }
+        for at, (name, lines) in enumerate(lacking.items()):
+            # No message is a copy of another.
+            stamp = b"2026-01-01T%02d:%02d" % (at, number)
+            path = tmp_path / "kept" / f"{name}-{number}.jsonl"
+            path.write_bytes(b"".join(lines).replace(b"2026-01-01T00:00", stamp))
+            os.utime(path, (number, number))
+
+    text = machine.audit(tmp_path / "kept").out
+    reasons = re.findall(r"^Unreadable: (.*)$", text, re.MULTILINE)
+    assert sorted(reasons) == [
+        "8 because a line of the transcript is damaged.",
+        "8 because a tool may have run commands, for example mcp__b7__run_script.",
+        "8 because claude-code writes lines of an unknown kind, for example 'call7'.",
+        "8 because claude-code writes results of an unknown form, for example 9.8.7.",
+    ], text
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -138,7 +138,7 @@ class _Auditor:
             for claim in claims:
                 self._result.outcomes[claim.outcome] += 1
                 if claim.outcome == "unreadable":
-                    self._result.unreadable[claim.detail] += 1
+                    self._result.add_unreadable(claim.detail)
                 elif claim.outcome == "contradicted":
                     place = line(source.path, longest=4 * _SHOWN)
                     session = source.session and line(source.session, longest=_SHOWN)

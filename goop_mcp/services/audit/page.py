@@ -77,7 +77,7 @@ def _noun(word: str, count: int) -> str:
 
 
 def _unreadable(audit: Audit) -> Iterator[str]:
-    for reason, count in audit.reasons(audit.unreadable):
+    for reason, count in audit.reasons():
         yield f"Unreadable: {count:,} because {reason}."
 
 

@@ -1,12 +1,21 @@
 """The result of an audit."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 __all__ = ["Audit", "AuditLimits", "Case", "Judged", "Outcome"]
+
+# What differs between reasons of one kind: versions, names and lines.
+_WRITES: Final = re.compile(
+    r"(\S+) (?:of an unknown version|(?P<version>.*?)) (writes .*?)"
+    r"(?:, (?P<name>['\"].*)| \(.*\))?"
+)
+_MAY_RUN: Final = re.compile(r"the tool (?P<name>.*) (may have run commands)")
+_LINE: Final = re.compile(r"line \d+ (of the transcript .*)")
 
 Outcome = Literal["contradicted", "supported", "unsupported", "unreadable"]
 
@@ -80,7 +89,8 @@ class Audit:
     """What was found. `looked_in` are the folders and databases, `project` is "" for all projects.
 
     `left_out` counts what was not read, by the reason; `unreadable` the claims whose history cannot
-    be read, by the reason. `interrupted` is whether the person ended it before its end.
+    be read, by the host and the kind of reason, and `examples` has the first reason of each kind.
+    `interrupted` is whether the person ended it before its end.
     """
 
     project: str
@@ -89,6 +99,7 @@ class Audit:
     messages: int = 0
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     unreadable: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
     worst: list[Case] = field(default_factory=list)
     interrupted: bool = False
@@ -110,11 +121,19 @@ class Audit:
             most, (*self.worst, case), key=lambda each: (each.judged.rank, -each.changed, each.line)
         )
 
-    def reasons(self, counted: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-        """Yield the most common reasons in `counted`, and how many there are of others."""
+    def add_unreadable(self, reason: str) -> None:
+        """Count a claim whose history cannot be read, with others of the same kind of reason."""
+        kind, example = _kind_of(reason)
+        self.unreadable[kind] += 1
+        self.examples.setdefault(kind, example)
+
+    def reasons(self) -> Iterator[tuple[str, int]]:
+        """Yield the most common kinds of reason, and how many claims have another one."""
         most = 5
-        common = Counter(counted).most_common()
-        yield from common[:most]
+        common = self.unreadable.most_common()
+        for kind, count in common[:most]:
+            example = self.examples[kind]
+            yield f"{kind}, for example {example}" if example else kind, count
         if rest := sum(count for _, count in common[most:]):
             yield "other reasons", rest
 
@@ -134,8 +153,19 @@ class Audit:
                 "unreadable": self.outcomes["unreadable"],
             },
             "rate": None if percent is None else round(percent / 100, 4),
-            "unreadable": dict(self.reasons(self.unreadable)),
+            "unreadable": dict(self.reasons()),
             "left_out": dict(self.left_out),
             "interrupted": self.interrupted,
             "worst": [case.to_dict() for case in self.worst],
         }
+
+
+def _kind_of(reason: str) -> tuple[str, str]:
+    """Return the kind of a reason, and what is special in this one, "" if that says nothing."""
+    if found := _WRITES.fullmatch(reason):
+        return f"{found[1]} {found[3]}", found["name"] or found["version"] or ""
+    if found := _MAY_RUN.fullmatch(reason):
+        return f"a tool {found[2]}", found["name"]
+    if found := _LINE.fullmatch(reason):
+        return f"a line {found[1]}", ""
+    return reason, ""
