@@ -429,10 +429,14 @@ def _not_recorded(
 
 
 def _waits(decision: Decision, questions: Sequence[OpenQuestion]) -> Waiting | None:
-    """Return what `decision` asks a person, the newest of the open `questions`; None if nothing."""
+    """Return what `decision` asks a person, the newest of the open `questions`; None if nothing.
+
+    It may ask what is not kept: in a closed round, or where a graph knows what comes next.
+    """
     if Action.ASK_USER not in decision.actions or not questions:
         return None
-    return waiting_on(questions[-1])
+    newest = questions[-1]
+    return waiting_on(newest) if newest.rule == decision.rule else None
 
 
 class _Recording:

@@ -183,11 +183,10 @@ class Repository:
             if key.startswith("hook.") and key.endswith(".command"):
                 return True
         common = self._run(["rev-parse", "--git-common-dir"], []).strip()
-        try:
-            hooks = [*(self.folder / os.fsdecode(common) / "hooks").iterdir()]
-        except OSError:
-            return False
-        return any(each.suffix != ".sample" for each in hooks)
+        with suppress(OSError):
+            folder = self.folder / os.fsdecode(common) / "hooks"
+            return any(each.suffix != ".sample" for each in folder.iterdir())
+        return False
 
     def texts(self, commit: str, paths: Sequence[str]) -> dict[str, bytes] | None:
         """Return the content of each of `paths`, from this folder, that is a file in `commit`.

@@ -13,27 +13,15 @@ from tests.cli.running import Ended, answer_on_terminal, run
 from tests.delegation.reports import report
 from tests.delegation.runners import Place
 from tests.delegation.test_liveness import killed
+from tests.delegation.test_scene import SMALL
 from tests.server.connections import PROTOCOL_MODES, connect, stdio_server, text_of
 from tests.workbench.browsing import browse
 
-GRAPH = """\
-graph = 1
-name = "small"
-protocol = "goop_report"
-[agents.worker]
-run = "command"
-command = [{python}, "worker.py"]
-[tasks.api]
-agent = "worker"
-prompt = "Build it"
-[gates.ship]
-needs = ["api"]
-question = "Ship it to the customers?"
-[tasks.test]
-agent = "worker"
-needs = ["ship"]
-prompt = "Test it"
-"""
+GRAPH = SMALL.replace(
+    '[tasks.test]\nagent = "worker"\nneeds = ["api"]',
+    '[gates.ship]\nneeds = ["api"]\nquestion = "Ship it to the customers?"\n'
+    '[tasks.test]\nagent = "worker"\nneeds = ["ship"]',
+)
 
 
 def goop(folder: Path, *words: str) -> Ended:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from goop_mcp.evidence.activity import ENTRIES, AgentActivity
-from goop_mcp.evidence.readers.claude_code import holds_report, read_claude_code
+from goop_mcp.evidence.readers.claude_code import holds_report, read_claude_code, separated
 from goop_mcp.evidence.readers.codex import ends_with_report, is_rollout, read_codex
 from goop_mcp.evidence.readers.last_messages import in_claude_code
 from goop_mcp.evidence.readers.opencode import read_opencode, read_opencode_export
@@ -324,6 +324,14 @@ def test_two_objects_in_one_line_are_both_read() -> None:
     assert "damaged" in read_claude_code(b'{"type":"us' + joined, report=BASE.report).why_incomplete
     odd = [*lines_of()[:-1], calling("Bash", {"command": 'echo "}{"}{'}), lines_of()[-1]]
     assert [each.line for each in read(odd).commands][-1] == 'echo "}{"}{'
+
+
+def test_a_line_of_many_objects_is_damaged_and_not_taken_apart() -> None:
+    many = b'{"type":"user"}' * 100_000
+    assert separated(many) == (many,)
+    text = b"".join(json.dumps(line).encode() + b"\n" for line in lines_of())
+    activity = read_claude_code(many + b"\n" + text, report=BASE.report)
+    assert "line 1 of the transcript is damaged" in activity.why_incomplete
 
 
 def test_a_clock_that_jumps_changes_no_order() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from goop_mcp.context import AppContext
 from goop_mcp.errors import StateReadOnlyError, UnknownNameError
+from goop_mcp.routing import RoutingContext
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_status import project_status
 from goop_mcp.services.project_step import calls_for_commands, person_command
@@ -19,6 +20,7 @@ from goop_mcp.services.project_steps import (
     take_step,
 )
 from goop_mcp.services.project_steps.taking import STEPS
+from goop_mcp.services.record_report import Judged, record_report
 from goop_mcp.services.session_contents import NOTHING_GIVEN
 from goop_mcp.services.session_handoff import build_session_handoff
 from goop_mcp.settings import Settings
@@ -710,6 +712,24 @@ def test_a_report_that_asks_a_person_says_with_what(player: Player) -> None:
     # The same report again, while it waits; and no report of work that goes on.
     assert record(player.context, stopped).to_dict()["ask_with"] == call
     assert record(player.context, report("W1.T1")).to_dict()["ask_with"] is None
+
+
+def test_a_report_that_asks_nothing_of_its_own_names_no_other_question(player: Player) -> None:
+    player.executing()
+    record(player.context, report("W1.T1", "BLOCKED", blockers=TWO_OPTIONS))
+    # A graph knows what comes next: the step that this one leaves to a person is not kept.
+    passed = report("W1.T2").replace(
+        'next_action agent="goop-executor"', 'next_action agent="user"'
+    )
+    recorded = record_report(
+        passed,
+        RoutingContext(),
+        player.context,
+        judged=Judged(surface="record_report", goes_on=True),
+        now=NOW,
+    )
+    assert (recorded.status, recorded.decision.rule) == ("recorded", "G4")
+    assert recorded.waits is None
 
 
 def test_a_person_replaces_what_was_decided_on_a_question(player: Player) -> None:

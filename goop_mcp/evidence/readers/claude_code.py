@@ -87,6 +87,8 @@ _SPACED: Final = b'"type": "'
 _PARENT: Final = b"parentUuid"
 # Between two objects in one line.
 _JOINED: Final = b'}{"'
+# A host that is ended leaves one line without its end, and begins another there.
+_MOST_JOINED: Final = 16
 _DECODER: Final = json.JSONDecoder()
 _OF_TOOL_HOOK: Final = b"ToolUse"
 
@@ -291,7 +293,10 @@ def _whole_lines(
 
 
 def separated(text: bytes) -> Sequence[bytes]:
-    """Return the objects in a line: a host that was ended leaves one without its line feed."""
+    """Return the objects in a line: a host that was ended leaves one without its line feed.
+
+    A line with more than 16 of them, or with anything else, is returned as it is: it is damaged.
+    """
     if _JOINED not in text:
         return (text,)
 
@@ -299,6 +304,8 @@ def separated(text: bytes) -> Sequence[bytes]:
     line, at = text.decode("utf-8", "surrogateescape"), 0
     try:
         while at < len(line):
+            if len(found) == _MOST_JOINED:
+                return (text,)
             _, end = _DECODER.raw_decode(line, at)
             found.append(line[at:end].encode("utf-8", "surrogateescape"))
             at = end
