@@ -718,9 +718,9 @@ def _ask_about_reading(found: DraftFacts) -> None:
         if fact.field == "constraints" and fact.value.lower().replace("-", " ") == "read only"
     ]
     if files and limits:
+        path = files[0].value["path"]
         question = (
-            f"Line {limits[0].line} says {limits[0].value!r}, and line {files[0].line} asks for"
-            f" {files[0].value['path']}. May that file be written?"
+            f"The text says {limits[0].value!r} and asks for {path}. May that file be written?"
         )
         found.gaps.append(Gap("constraints", question, limits[0].line, required=False))
 

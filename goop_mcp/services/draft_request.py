@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from goop_mcp.errors import GoopError, UnknownNameError
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request
+from goop_mcp.protocols.agent_request.attributes import read_duration
 from goop_mcp.protocols.agent_request.model import (
     Deliverable,
+    Duration,
     Priority,
     RequestMode,
     RequestWorkflow,
@@ -276,6 +278,10 @@ def _with_slots(fields: Mapping[str, Any], gaps: list[Gap]) -> str:
     if "deliverables" in wanted or not deliverables:
         deliverables.append(Deliverable(kind="report", text="{{deliverables}}"))
 
+    def duration_of(name: str) -> Duration | None:
+        value = fields.get(name)
+        return read_duration(value) if isinstance(value, str) else None
+
     # Values of attributes are words of lists, so that a slot for one stands as a foreign attribute.
     parts = ("original_intent", "current_task_summary", "task_details", "deliverables")
     attributes = tuple((name, f"{{{{{name}}}}}") for name in wanted if name not in parts)
@@ -296,6 +302,8 @@ def _with_slots(fields: Mapping[str, Any], gaps: list[Gap]) -> str:
         or None,
         deliverables=tuple(deliverables),
         priority=next((each for each in Priority if each == fields.get("priority")), None),
+        estimated_duration=duration_of("estimated_duration"),
+        timeout=duration_of("timeout"),
         extra_attributes=attributes,
     )
 

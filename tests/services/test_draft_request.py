@@ -104,10 +104,16 @@ def test_what_was_not_understood_is_one_question_that_needs_no_answer() -> None:
     assert gap.question.endswith("; 10 more sentences.")
 
 
+def test_what_is_known_stands_in_the_prompt_also_while_a_part_is_missing() -> None:
+    draft = draft_request("Add a table to docs/a.md. At most ten minutes.")
+    assert not draft.is_complete
+    assert 'timeout="10m"' in draft.text
+
+
 def test_a_file_that_is_asked_for_and_may_not_be_written_is_asked_about() -> None:
     draft = draft_request("Add a table to docs/a.md. Read only.")
     assert [each.question for each in draft.gaps if each.field == "constraints"] == [
-        "Line 1 says 'Read only', and line 1 asks for docs/a.md. May that file be written?"
+        "The text says 'Read only' and asks for docs/a.md. May that file be written?"
     ]
 
 
