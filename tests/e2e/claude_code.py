@@ -156,7 +156,9 @@ def claude_on_screen(
     environment = sandbox.environment(
         {**claude_environment(sandbox, model), "TERM": "xterm-256color"}
     )
-    command = [str(CLAUDE_CODE.path), prompt]
+    # Commands are allowed: the newest versions ask a service whether one is safe, older ones ask.
+    rights = ["--permission-mode", "acceptEdits", "--allowedTools", "Bash(pytest:*)"]
+    command = [str(CLAUDE_CODE.path), prompt, *rights]
     with on_screen(command, cwd=sandbox.project, environment=environment, rows=rows) as program:
         yield program
 

@@ -112,12 +112,12 @@ def run_opencode(
 
 @contextmanager
 def opencode_on_screen(
-    sandbox: Sandbox, model: ScriptedModel, prompt: str
+    sandbox: Sandbox, model: ScriptedModel, prompt: str, *, rows: int = 50
 ) -> Iterator[ProgramOnScreen]:
     """Run OpenCode with `prompt` as a person does."""
     environment = sandbox.environment({**opencode_environment(model), "TERM": "xterm-256color"})
     command = [str(OPENCODE.path), "--prompt", prompt]
-    with on_screen(command, cwd=sandbox.project, environment=environment) as program:
+    with on_screen(command, cwd=sandbox.project, environment=environment, rows=rows) as program:
         yield program
 
 

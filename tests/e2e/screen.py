@@ -39,16 +39,21 @@ class ProgramOnScreen:
         """What the screen shows."""
         return "\n".join(line.rstrip() for line in self._screen.display)
 
-    def wait_for(self, *texts: str, pressing: str | None = None) -> None:
+    def wait_for(self, *texts: str, without: str = "", pressing: str | None = None) -> None:
         """Wait until the screen shows all of `texts`, and press a key every two seconds meanwhile.
+
+        `without` is what it must not show any more, such as a message that lies over the rest.
 
         All at once: in the middle of being drawn again, a screen lacks what it showed before.
         """
         now = time.monotonic()
         give_up, due = now + patience(), now
-        while missing := [each for each in texts if each not in self.text]:
+        while (missing := [each for each in texts if each not in self.text]) or (
+            without and without in self.text
+        ):
             now = time.monotonic()
-            assert now < give_up, f"{missing[0]!r} is not shown:\n{self.text}"
+            what = f"{missing[0]!r} is not shown" if missing else f"{without!r} is still shown"
+            assert now < give_up, f"{what}:\n{self.text}"
             if pressing is not None and now >= due:
                 os.write(self._terminal, pressing.encode())
                 due = now + _AGAIN

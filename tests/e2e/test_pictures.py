@@ -27,6 +27,8 @@ END_OF_REPORT = "</goop_report>"
 SUBAGENTS = "\x18" + DOWN
 """Opens the conversation of the subagent in OpenCode."""
 TASK = "add the login endpoint"
+NOTICE = "Shown once in a session"
+"""In a notice that OpenCode shows over the rest for some seconds."""
 
 
 def needs(client: Client) -> pytest.MarkDecorator:
@@ -67,12 +69,13 @@ def test_a_person_sees_in_opencode_what_the_subagent_was_sent(
 ) -> None:
     write_project(sandbox)
     install(sandbox)
-    with opencode_on_screen(sandbox, model, f"GOOP-MAIN {TASK}") as opencode:
-        opencode.wait_for(DONE)
+    with opencode_on_screen(sandbox, model, f"GOOP-MAIN {TASK}", rows=100) as opencode:
+        opencode.wait_for(DONE, without=NOTICE)
         main = opencode.text.strip("\n").partition(DONE)[0] + DONE
         opencode.press(SUBAGENTS, then="Parent")
         # The feedback has the end tag as well.
-        opencode.wait_for(f"     {END_OF_REPORT}\n\n     ▣  Goop-Executor")
+        whole = f"     {END_OF_REPORT}\n\n     ▣  Goop-Executor"
+        opencode.wait_for(whole, without=NOTICE)
         subagent = opencode.text.strip("\n").rpartition(END_OF_REPORT)[0] + END_OF_REPORT
 
     assert "I did the work but forgot the envelope." in subagent
